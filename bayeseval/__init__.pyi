@@ -1,6 +1,7 @@
 """Public names, and where they are; `__init__.py` imports each when it is first used."""
 
 from . import (
+    adjustment,
     designs,
     experiments,
     inference,
@@ -9,64 +10,31 @@ from . import (
     posterior,
     predictors,
     rankings,
-    report,
+    residual,
     simulate,
+    trec,
 )
-from .adjustment import adjust_by_topics, adjust_scores
-from .aggregate import calc_aggregate
+from .adjustment import adjust_scores
 from .collection import open_collection, save_collection, select
-from .combination import (
-    combine,
-    combined_scores,
-    compare_intervals,
-    sign_turning_bias,
-    with_model_errors,
-)
+from .combination import combine, combined_scores, compare_intervals, with_model_errors
 from .comparison import compare
 from .designs import attach_judgments, draw, read_design, reveal, save_design
-from .evaluation import (
-    covariance,
-    evaluate,
-    label_agreement,
-    mean_over_topics,
-    paired_difference,
-)
+from .evaluation import covariance, evaluate, label_agreement, mean_over_topics
 from .experiments import dual_runs
-from .inference import (
-    diagnostic_plots,
-    fit,
-    log_likelihood,
-    open_fit,
-    save_fit,
-    verdict,
-)
-from .models.urn.estimate import urn_estimate
+from .inference import diagnostic_plots, fit, open_fit, save_fit, verdict
 from .planning import plan
 from .posterior import posterior_scores, summarize
-from .residual import rbp_bounds, rbp_uncertainty, rbp_uncertainty_cdf
 from .tidy import to_frame
-from .trec import (
-    add_predictions,
-    add_runs,
-    qrels_frame,
-    read_collection,
-    runs_frame,
-    write_prels,
-    write_probs,
-    write_qrels,
-    write_run,
-    write_sampleval,
-)
+from .trec import add_predictions, add_runs, read_collection
 
 __version__: str
 
 __all__ = [
     "add_predictions",
     "add_runs",
-    "adjust_by_topics",
     "adjust_scores",
+    "adjustment",
     "attach_judgments",
-    "calc_aggregate",
     "combine",
     "combined_scores",
     "compare",
@@ -81,41 +49,28 @@ __all__ = [
     "fit",
     "inference",
     "label_agreement",
-    "log_likelihood",
     "mean_over_topics",
     "models",
     "open_collection",
     "open_fit",
-    "paired_difference",
     "plan",
     "plots",
     "posterior",
     "posterior_scores",
     "predictors",
-    "qrels_frame",
-    "rbp_bounds",
-    "rbp_uncertainty",
-    "rbp_uncertainty_cdf",
     "rankings",
     "read_collection",
     "read_design",
-    "report",
+    "residual",
     "reveal",
-    "runs_frame",
     "save_collection",
     "save_design",
     "save_fit",
     "select",
-    "sign_turning_bias",
     "simulate",
     "summarize",
     "to_frame",
-    "urn_estimate",
+    "trec",
     "verdict",
     "with_model_errors",
-    "write_prels",
-    "write_probs",
-    "write_qrels",
-    "write_run",
-    "write_sampleval",
 ]

@@ -176,7 +176,7 @@ def compare(
         weights = [prior_weights(*one, n_runs=runs.size) for one in of_measures]
     better = probability_better(estimate, error, freedom, weights)
     over_topics = found["difference"].std("topic", ddof=1, skipna=True)
-    kept = found.drop_vars(["difference", "believed", "believed_freedom"])
+    kept = found.drop_vars(["difference"])
     result = kept.drop_dims("topic", errors="ignore").assign(
         probability_better=(dims, better),
         standardised=(dims, ratio(estimate, over_topics.transpose(*dims).to_numpy(), np.nan)),
@@ -237,7 +237,7 @@ def _warn_no_spread(found: xr.Dataset, estimate: Floats, error: Floats) -> None:
 
 def _arrays(found: xr.Dataset) -> list[Floats]:
     """Estimate, error and degrees of freedom (measure, comparison) that intervals rest on."""
-    names = ("estimate", "believed", "believed_freedom")
+    names = ("estimate", "standard_error", "degrees_of_freedom")
     return [found[name].transpose("measure", "comparison").to_numpy() for name in names]
 
 

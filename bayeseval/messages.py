@@ -1,13 +1,12 @@
 """Sentences that name options, as Python's arguments or a shell's; counts, lists, percentages.
 
-Kinds of warnings that a face says in its own words stand here too, for nothing here loads numpy.
+Warnings that the command line and the report phrase themselves are here, as nothing loads numpy.
 """
 
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Self
 
-TYPED = 12  # digits, at most, of a number that somebody typed
 SHOWN = 5e-4  # from which on a share is more than 0.000
 
 
@@ -79,8 +78,8 @@ def some_of(texts: Sequence[str], most: int) -> str:
 
 
 def percent(ci_prob: float) -> str:
-    """A probability as text: every digit of one that was typed, six of one that was computed."""
+    """A probability as text: every digit of a typed one, six of a computed one."""
     exact = Decimal(repr(float(ci_prob))).scaleb(2).normalize()
     rounded = f"{100 * ci_prob:g}"
-    typed = len(exact.as_tuple().digits) <= TYPED
+    typed = len(exact.as_tuple().digits) <= 12
     return f"{exact:f}%" if typed or rounded in ("0", "100") else f"{rounded}%"

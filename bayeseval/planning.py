@@ -16,10 +16,10 @@ from bayeseval.collection.choices import (
 )
 from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import run_coords
-from bayeseval.collection.predictions import label_names
+from bayeseval.collection.schema import label_names
 from bayeseval.designs import draw, pps_strata, reveal
 from bayeseval.estimators import HAS_COVARIANCE
-from bayeseval.estimators.counts.choice import CountsUnlike
+from bayeseval.estimators.counts import CountsMisfit
 from bayeseval.evaluation import differences
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scores import TopicsUnjudged, topics_said, warn_unranked
@@ -189,7 +189,7 @@ def plan(
     how["relevance_level"] = relevance_level
     with topics_said(), warnings.catch_warnings():
         if "design" in collection.children:  # documents of a model tell nothing of the pilot's
-            warnings.simplefilter("ignore", CountsUnlike)
+            warnings.simplefilter("ignore", CountsMisfit)
         asked = (measures, label_names(collection), random_seed, how)
         mean = _mean_errors(worlds, budgets, *asked)
         if population == "sample" and collection.sizes["run"] > 1:

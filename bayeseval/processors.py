@@ -1,7 +1,6 @@
 """Processors that may be used, and independent work on all of them.
 
-The pool is the standard library's: joblib would be one more dependency, for processes and a cache
-that nothing here needs.
+The pool is the standard library's: joblib offers processes and a cache, which nothing here needs.
 """
 
 import os
@@ -56,5 +55,5 @@ def in_order[Task, Answer](
                     begun.append(pool.submit(function, task))
                 yield begun.popleft().result()
         finally:  # where a task failed, or nobody wants the rest
-            for one in begun:
-                one.cancel()
+            for future in begun:
+                future.cancel()

@@ -21,20 +21,15 @@ def track[Item](items: Iterable[Item], description: str) -> Iterator[Item]:
     try:
         for done, item in enumerate(items):
             if progress is None and time.monotonic() - began > PATIENCE:
-                progress = _started(description, total)
+                from rich.console import Console
+                from rich.progress import Progress
+
+                progress = Progress(console=Console(stderr=True), transient=True)
+                progress.start()
+                progress.add_task(description, total=total)
             if progress is not None:
                 progress.update(progress.task_ids[0], completed=done)
             yield item
     finally:
         if progress is not None:
             progress.stop()
-
-
-def _started(description: str, total: int | None):
-    from rich.console import Console
-    from rich.progress import Progress
-
-    progress = Progress(console=Console(stderr=True), transient=True)
-    progress.start()
-    progress.add_task(description, total=total)
-    return progress

@@ -15,16 +15,16 @@ def to_frame(scores: xr.Dataset) -> pd.DataFrame:
     Parameters
     ----------
     scores : Dataset
-        What :func:`evaluate`, :func:`mean_over_topics`, :func:`summarize`, :func:`compare`,
-        :func:`rankings.rank_sets` or another function that speaks of runs or pairs of them returns.
+        A result of :func:`evaluate`, :func:`mean_over_topics`, :func:`summarize`,
+        :func:`compare`, :func:`rankings.rank_sets` or another function on runs or pairs of runs.
 
     Returns
     -------
     DataFrame
-        Columns: the labels (measure, run or run_a and run_b, topic, replicate), those of further
-        dims (source of :func:`compare_intervals`, budget and n_topics of :func:`plan`, or what
-        results were concatenated along), then every variable, ``interval`` as ``lower`` and
-        ``upper``. The matrices of pairs of runs and probabilities of ranks are left out.
+        Columns: the labels (measure, run or run_a and run_b, topic, replicate), those of other
+        dims (source of :func:`compare_intervals`, budget and n_topics of :func:`plan`, or a dim
+        along which results were concatenated), then every variable, with ``interval`` as ``lower``
+        and ``upper``. Matrices of pairs of runs and probabilities of ranks are not included.
 
     Raises
     ------
@@ -58,11 +58,11 @@ def to_frame(scores: xr.Dataset) -> pd.DataFrame:
             f"to_frame needs a dim measure, run or comparison, and the dims are {', '.join(dims)}"
         )
     flat = with_bounds(scores) if "interval" in scores else scores
-    further = [dim for dim in dims if dim not in DIMS and dim not in NO_ROWS]
-    order = [*(dim for dim in DIMS if dim in dims), *further]
+    other_dims = [dim for dim in dims if dim not in DIMS and dim not in NO_ROWS]
+    order = [*(dim for dim in DIMS if dim in dims), *other_dims]
     flat = flat[[name for name, values in flat.items() if set(values.dims) <= set(order)]]
     frame = flat.to_dataframe(dim_order=[dim for dim in order if dim in flat.dims]).reset_index()
-    keys = [name for name in (*KEYS, *further) if name in frame]
+    keys = [name for name in (*KEYS, *other_dims) if name in frame]
     values = [str(name) for name in flat]
     others = [c for c in frame if c not in keys and c not in values and c != "comparison"]
     return frame.loc[:, keys + values + others]

@@ -1,8 +1,7 @@
 """Files written whole or not at all, in the place of nothing but a file.
 
-What is written goes to a new folder beside the file first. Links are followed: the file that one
-points to is replaced, and the link stays. What is no file (a pipe, a terminal, ``/dev/full``) is
-written through.
+A file is written in a new folder next to its place first. Links are followed: the target of a link
+is replaced, and the link stays. A pipe, a terminal or a device (``/dev/full``) is written through.
 """
 
 import os
@@ -17,7 +16,6 @@ from pathlib import Path
 
 UNFINISHED: set[Path] = set()  # folders to remove by whoever ends the process at once
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/(\d+)(/task/\d+)?/fd")
-_MOST_LINKS = 40  # as the kernel allows
 
 
 def expanded_path(path: str | os.PathLike) -> Path:
@@ -29,9 +27,9 @@ def expanded_path(path: str | os.PathLike) -> Path:
 def whole_file(path: str | os.PathLike) -> Iterator[Path]:
     """A new file, in a folder of its own, that becomes ``path`` when everything went well.
 
-    What is there is replaced, a link's target instead of the link, and written through where it is
-    no regular file. A ValueError where the path is a folder or a disk, or its folder does not
-    exist; an OSError, with the path, where the system refuses.
+    An existing file is replaced (the target of a link instead of the link), and a path that is no
+    regular file is written through. A ValueError where the path is a folder or a disk, or its
+    folder does not exist; an OSError, with the path, where the system refuses.
 
     Examples
     --------
@@ -136,7 +134,7 @@ def _check_parent(path: Path) -> None:
 
 def _descriptor(path: Path) -> int | None:
     """Number of the open file of this process that a path such as ``/dev/stdout`` stands for."""
-    for _ in range(_MOST_LINKS):
+    for _ in range(40):  # as many links as the kernel follows
         found = _DESCRIPTORS.fullmatch(os.path.realpath(path.parent))
         if found and path.name.isdigit() and found[1] in (None, str(os.getpid())):
             return int(path.name)

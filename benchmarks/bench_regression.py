@@ -17,10 +17,11 @@ from threadpoolctl import threadpool_limits
 
 import bayeseval as be
 from bayeseval.regression.ridge_logistic import logits, ridge_logistic
+from benchmarks.pooling_round5 import dynamic_sample
 
 PLACES = {
     "pooled": "bayeseval.predictors.pooled",
-    "dynamic": "bayeseval.designs.dynamic_stages",
+    "dynamic": "bayeseval.designs.dynamic",
 }
 CASES = [("pooled", 100), ("pooled", 20), ("dynamic", 100), ("dynamic", 20)]  # judgments a topic
 TOLERANCE = {"newton-cholesky": 1e-6, "newton-cg": 1e-8}
@@ -41,7 +42,7 @@ def regressions(monkeypatch, case: str, budget: int) -> list[tuple]:
     monkeypatch.setattr(module, "ridge_logistic", noted)
     collection = be.simulate.demo_collection()
     if case == "dynamic":
-        be.designs.dynamic_sampling(collection, budget=budget, random_seed=1)
+        dynamic_sample(collection, budget=budget, random_seed=1)
         return asked
     design = be.designs.pps_strata(collection, budget=budget)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))

@@ -1,36 +1,75 @@
-"""Simulation-based calibration of the models: ranks, a table of tests, recovery, prior checks.
+"""Simulation-based calibration of the models: ranks, and a table of tests.
 
 ``python benchmarks/calibration.py run STUDY`` simulates (and goes on where it was stopped),
-``report`` writes what benchmarks/calibration/ holds, ``prior`` the checks of the priors. A new
-study is one function without arguments in STUDIES, which returns a function of a seed.
+``report`` writes ``calibration/summary.csv`` and the pictures of three studies. A study is one
+function without arguments in STUDIES, which returns a function of a seed.
+
+In a simulation of a model of documents the rankings are given: parameters and the relevance (or
+grade) of every pair come from the model's prior, a pps design draws judgments, the model is fitted
+to them, and parameters and scores of the complete judgments are ranked among the posterior's. In
+one of the urn, the relevances of every run's ranks come from the prior, the tops are judged and the
+others hidden, with one urn and the likelihood as it is (``documents="all"``, weight 1): the runs
+are then independent given the topic's number, and the likelihood is exact.
 """
 
 import argparse
+import json
 import logging
 import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 import bayeseval as be
-from bayeseval.experiments.calibration import prior_draw
-from bayeseval.experiments.calibration_recovery import covered
-from benchmarks.count_study import count_study
-from benchmarks.urn_study import urn_study
+from bayeseval.collection import with_node
+from bayeseval.measures.names import parse_measures
+from bayeseval.measures.scores import rank_weight
+from bayeseval.models.urn.draws import weighted_sums
+from benchmarks.simulation_based_calibration import (
+    RepeatedFits,
+    Study,
+    covered,
+    plot_ranks,
+    prior_draw,
+    rank_uniformity,
+    simulation_based_calibration,
+    step_seeds,
+)
 
 CHECKS = ("divergences", "r_hat", "ess_bulk", "ess_tail", "bfmi")
-KINDS = ("rank", "truth", "mean", "standard_error", "ess")
 WORK = Path(tempfile.gettempdir()) / "bayeseval-calibration"
 RESULTS = Path(__file__).parent / "calibration"
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 N_DRAWS = 99
 LEVEL = 0.05
-SHARES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
-PRIORS = {"relevance": be.models.relevance_model, "grade": be.models.grade_model}
+PICTURES = ("relevance", "grade", "urn")
+
+WHOLE = (
+    *("population_effect", "curvature", "tail_effect", "topic_sd", "topic_correlation"),
+    *("reliability_sd", "curve_component_sd", "agreement_sd", "topic_component_sd"),
+    *("topic_agreement_sd", "step_intercept", "step_slope", "step_log_rank", "topic_step_sd"),
+)
+PARAMETERS: dict[str, dict[str, Any]] = dict.fromkeys(WHOLE, {}) | {
+    "topic_step_effect": {"topic": slice(0, 2)},
+    "topic_effect": {"topic": slice(0, 3)},
+    "reliability": {"run": slice(0, 3)},
+    "run_curve": {"curve": slice(0, 2), "run": slice(0, 1)},
+    "topic_component_effect": {"topic": slice(0, 2), "topic_component": slice(0, 1)},
+}
+OF_URN = (
+    "population_logit_prevalence",
+    "population_log_odds",
+    "population_contrast",
+    "topic_sd",
+    "run_sd",
+)
+N_SHOWN = 3  # entries of the longer parameters of the urn that are compared
 
 
 def _urn(n_runs: int, **sizes) -> xr.DataTree:
@@ -38,171 +77,78 @@ def _urn(n_runs: int, **sizes) -> xr.DataTree:
     return be.simulate.urn_collection(odds, prevalence=0.15, random_seed=1, **sizes)
 
 
-def _of_documents(collection, build, *, budget: int, draws: int = 500, fits=None, **compared):
-    """Study of a model of relevance or grades, sampled from 5 strata a topic."""
-    fits = fits or be.experiments.RepeatedFits(draws=draws, tune=500, chains=2)
-    return be.experiments.relevance_study(
-        collection, build, fits, budget=budget, n_strata=5, **compared
-    )
-
-
 def relevance():
-    """10 topics x 8 runs, 30 of 120 documents judged: effects in units of their spread."""
+    """10 topics x 8 runs, 30 of 120 documents judged."""
     collection = _urn(8, n_topics=10, n_documents=120, depth=60)
-    model = be.models.relevance_model
-    return _of_documents(collection, model, draws=1000, budget=30, measures=MEASURES)
-
-
-def relevance_centred():
-    """5 topics x 8 runs, 80 of 160 documents judged: effects of topics written as they are."""
-    collection = _urn(8, n_topics=5, n_documents=160, depth=60)
-    model = partial(be.models.relevance_model, topic_effects="centred")
-    compared = {"measures": MEASURES, "runs": ["run001", "run003", "run005", "run008"]}
-    return _of_documents(collection, model, draws=500, budget=80, **compared)
+    fits = RepeatedFits(draws=1000, tune=500, chains=2)
+    build = be.models.relevance_model
+    return relevance_study(collection, build, fits, budget=30, measures=MEASURES)
 
 
 def relevance_many_runs():
     """12 topics x 20 runs, 110 of 160 documents judged."""
     collection = _urn(20, n_topics=12, n_documents=160, depth=60)
+    fits = RepeatedFits(draws=500, tune=500, chains=2)
     compared = {"measures": MEASURES, "runs": ["run001", "run007", "run014", "run020"]}
-    return _of_documents(collection, be.models.relevance_model, draws=500, budget=110, **compared)
+    return relevance_study(collection, be.models.relevance_model, fits, budget=110, **compared)
 
 
-def grade():
+def grade(fits=None):
     """6 topics x 8 runs, 30 of 120 documents judged on a scale of three grades."""
-    compared = {"measures": ["nDCG@10", "P@10"]}
-    return _of_documents(_graded(), be.models.grade_model, draws=500, budget=30, **compared)
+    sizes = {"n_topics": 6, "n_documents": 120, "depth": 60}
+    collection = _urn(8, **sizes, grade_proportions=[0.6, 0.4])
+    fits = fits or RepeatedFits(draws=500, tune=500, chains=2)
+    measures = ["nDCG@10", "P@10"]
+    return relevance_study(collection, be.models.grade_model, fits, budget=30, measures=measures)
 
 
 def grade_laplace():
     """6 topics x 8 runs, 30 of 120 documents judged on three grades: by the approximation."""
-    fits = partial(be.fit, approximation="laplace", draws=500, chains=2)
-    compared = {"measures": ["nDCG@10", "P@10"]}
-    return _of_documents(_graded(), be.models.grade_model, fits=fits, budget=30, **compared)
-
-
-def _graded() -> xr.DataTree:
-    sizes = {"n_topics": 6, "n_documents": 120, "depth": 60}
-    return _urn(8, **sizes, grade_proportions=[0.6, 0.4])
-
-
-def _urn_lists(depth: int, measures: list[str]):
-    return urn_study(
-        be.experiments.RepeatedFits(draws=1000, tune=500, chains=2),
-        n_topics=10,
-        n_runs=8,
-        n_documents=60,
-        depth=depth,
-        n_ranks=60,
-        measures=measures,
-    )
+    return grade(partial(be.fit, approximation="laplace", draws=500, chains=2))
 
 
 def urn():
     """10 topics x 8 runs, 60 documents, 10 ranks of each run judged and 60 scored."""
-    return _urn_lists(10, ["RBP(p=0.95)", "P@20"])
+    return urn_study(10, ["RBP(p=0.95)", "P@20"])
 
 
 def urn_deep():
     """10 topics x 8 runs, 60 documents, 50 ranks of each run judged and 60 scored."""
-    return _urn_lists(50, ["RBP(p=0.95)", "P@55"])
-
-
-def score():
-    """8 runs of two groups, estimates and model's draws with errors that runs share."""
-    import pymc as pm
-
-    model = _score_model()
-    fits = be.experiments.RepeatedFits(draws=1000, tune=500, chains=2)
-    names = ["log_near_ratio", "logit_far_weight", "common", "discrepancy", "score"]
-
-    def study(seed: int) -> xr.DataTree:
-        of_prior, of_fit = map(int, np.random.SeedSequence(seed).generate_state(2) >> 1)
-        prior = prior_draw(model, None, of_prior)
-        with model:
-            pm.set_data({"judged_estimate": prior["estimate"].to_numpy()})
-        fitted = fits(model, random_seed=of_fit)
-        groups = {"truth": prior[names], "posterior": fitted["posterior"].to_dataset()[names]}
-        return xr.DataTree.from_dict(groups | {"verdict": be.verdict(fitted)})
-
-    return study
-
-
-def _score_model():
-    """Model of 8 runs whose design errors and whose model's errors are correlated."""
-    random = np.random.default_rng(5)
-    runs = [f"r{i}" for i in range(8)]
-    dims = ("measure", "run")
-    centre = np.linspace(0.3, 0.6, 8)
-    matrix = 0.02**2 * (0.5 + 0.5 * np.eye(8))
-    error = np.sqrt(np.diagonal(matrix))[None]
-    coords = {"measure": ["P@10"], "run": runs, "contributed": ("run", np.arange(8) < 4)}
-    half = 1.6448536269514722 * error
-    mean = xr.Dataset(
-        {
-            "estimate": (dims, centre[None]),
-            "standard_error": (dims, error),
-            "degrees_of_freedom": (dims, np.full((1, 8), np.inf)),
-            "interval": ((*dims, "ci_bound"), np.stack([centre - half, centre + half], axis=-1)),
-        },
-        coords=coords,
-        attrs={"population": "sample"},
-    )
-    drawn = random.multivariate_normal(centre, 0.5 * matrix, (1, 1000))[:, :, None]
-    post = xr.Dataset({"estimate": (("chain", "draw", *dims), drawn)}, coords=coords)
-    labels = {"measure": ["P@10"], "run": runs, "run_other": runs}
-    covariance = xr.DataArray(matrix[None], coords=labels, dims=(*dims, "run_other"))
-    known = {"near_ratio": 1.2, "design_ratio": 0.0, "common_ratio": 0.4}
-    known |= {"far_sd": 0.15, "far_weight": 0.05}
-    other = known | {"near_ratio": 2.4, "far_weight": 0.3}
-    constants = {"contributed": known, "new": other}
-    return be.models.score_model(mean, post, covariance=covariance, constants=constants)
-
-
-def counts():
-    """8 topics x 5 strata, 20 of 100 documents judged: numbers of relevant documents."""
-    return count_study(
-        _urn(4, n_topics=8, n_documents=100, depth=60),
-        be.experiments.RepeatedFits(draws=300, tune=300, chains=2),
-        budget=20,
-        n_strata=5,
-        priors={"intercept": (-1.5, 1.0), "curve": (0.0, 0.5)},
-    )
+    return urn_study(50, ["RBP(p=0.95)", "P@55"])
 
 
 STUDIES = {
-    "score": score,
     "relevance": relevance,
-    "urn": urn,
-    "urn_deep": urn_deep,
-    "counts": counts,
-    "relevance_centred": relevance_centred,
+    "relevance_many_runs": relevance_many_runs,
     "grade": grade,
     "grade_laplace": grade_laplace,
-    "relevance_many_runs": relevance_many_runs,
+    "urn": urn,
+    "urn_deep": urn_deep,
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("action", choices=["run", "report", "prior"])
+    parser.add_argument("action", choices=["run", "report"])
     parser.add_argument("study", nargs="*", metavar="STUDY", help=", ".join(STUDIES))
     parser.add_argument("--simulations", type=int, default=200)
     parser.add_argument("--work", type=Path, default=WORK, help="folder of unfinished runs")
-    parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args()
     logging.getLogger("pymc").setLevel(logging.WARNING)
-    for folder in (options.work, options.output):
+    for folder in (options.work, RESULTS):
         folder.mkdir(parents=True, exist_ok=True)
-    if options.action == "prior":
-        prior(options.simulations, options.output)
-    for name in (options.study or STUDIES) if options.action == "run" else ():
-        run(name, options.simulations, options.work / f"{name}.csv")
-    if options.action == "report":
+    if options.action == "run":
         for name in options.study or STUDIES:
-            if (options.work / f"{name}.csv").exists():
-                report(name, options.work / f"{name}.csv", options.output)
-        summarise(options.output)
+            run(name, options.simulations, options.work / f"{name}.csv")
+        return
+    files = {name: options.work / f"{name}.csv" for name in STUDIES}
+    rows = {name: pd.read_csv(file) for name, file in files.items() if file.exists()}
+    lines = [summary_line(name, STUDIES[name].__doc__ or "", rows[name]) for name in rows]
+    table = pd.DataFrame(lines).convert_dtypes()  # whole numbers beside those that are missing
+    table.to_csv(RESULTS / "summary.csv", index=False)
+    for name in set(PICTURES) & rows.keys():
+        figure = plot_ranks(calibration_of(rows[name]), level=LEVEL)
+        figure.savefig(RESULTS / f"{name}.png", dpi=70)
 
 
 def run(name: str, n_simulations: int, path: Path) -> None:
@@ -211,86 +157,45 @@ def run(name: str, n_simulations: int, path: Path) -> None:
     study = STUDIES[name]()
     for seed in sorted(set(range(1, n_simulations + 1)) - done):
         began = time.perf_counter()
-        found = be.experiments.simulation_based_calibration(study, [seed], n_draws=N_DRAWS)
+        found = simulation_based_calibration(study, [seed], n_draws=N_DRAWS)
         row = {"seed": seed, "seconds": round(time.perf_counter() - began, 2)}
         if "verdict" in found:
             values = found["verdict"].isel(simulation=0)
             row |= dict(zip(values["check"].values, values.to_numpy(), strict=True))
-        for kind in KINDS:
-            values = found[kind].isel(simulation=0).to_numpy()
-            row |= {f"{kind}:{q}": v for q, v in zip(found["quantity"].values, values, strict=True)}
+        ranks = found["rank"].isel(simulation=0).to_numpy()
+        row |= dict(zip(found["quantity"].values, ranks, strict=True))
         pd.DataFrame([row]).to_csv(path, mode="a", header=not path.exists(), index=False)
         print(name, seed, row["seconds"], flush=True)
 
 
 def calibration_of(rows: pd.DataFrame) -> xr.Dataset:
     """Rows of a run as what simulation_based_calibration returns."""
-    kinds = {kind: rows.filter(regex=f"^{kind}:") for kind in KINDS}
-    names = [column.removeprefix("rank:") for column in kinds["rank"]]
+    ranks = rows.drop(columns=["seed", "seconds", *CHECKS], errors="ignore")
     return xr.Dataset(
-        {k: (("simulation", "quantity"), v.to_numpy()) for k, v in kinds.items() if v.size},
-        coords={"simulation": rows["seed"].to_numpy(), "quantity": names},
+        {"rank": (("simulation", "quantity"), ranks.to_numpy())},
+        coords={"simulation": rows["seed"].to_numpy(), "quantity": ranks.columns.tolist()},
         attrs={"n_draws": N_DRAWS},
     )
-
-
-def report(name: str, path: Path, folder: Path) -> None:
-    """Write the ranks, the tests and the recovery of a study, and its picture."""
-    rows = pd.read_csv(path).sort_values("seed")
-    kept = [c for c in rows if c in ("seed", "seconds", *CHECKS) or c.startswith("rank:")]
-    rows[kept].round(5).to_csv(folder / f"{name}_ranks.csv", index=False)
-    found = calibration_of(rows)
-    table = quantity_table(found)
-    least = found["ess"].min("simulation").to_series()
-    table.assign(least_ess=least.round(0)).round(4).to_csv(folder / f"{name}_quantities.csv")
-    be.experiments.plot_ranks(found, level=LEVEL).savefig(folder / f"{name}.png", dpi=70)
-
-
-def quantity_table(found: xr.Dataset) -> pd.DataFrame:
-    """Test and recovery of every quantity."""
-    tested = be.experiments.rank_uniformity(found, level=LEVEL)
-    table = tested.to_dataframe()[["p_value", "adjusted_p_value", "passed"]]
-    if "truth" in found:
-        recovered = be.experiments.recovery(found)
-        bounds = recovered["coverage_interval"].to_pandas().add_prefix("coverage_")
-        table = table.join(recovered.drop_dims("ci_bound").to_dataframe()).join(bounds)
-    return table
-
-
-def summarise(folder: Path) -> None:
-    """Write one line per study: what was run, with which command, and what came of it."""
-    lines = []
-    for name, study in STUDIES.items():
-        path = folder / f"{name}_ranks.csv"
-        if path.exists():
-            lines.append(summary_line(name, study.__doc__ or "", pd.read_csv(path)))
-    table = pd.DataFrame(lines).convert_dtypes()  # whole numbers beside those that are missing
-    table.to_csv(folder / "summary.csv", index=False)
 
 
 def summary_line(name: str, what: str, rows: pd.DataFrame) -> dict:
     """Numbers of one study, all from its ranks and verdicts."""
     found = calibration_of(rows)
-    tested = be.experiments.rank_uniformity(found, level=LEVEL)
+    tested = rank_uniformity(found, level=LEVEL)
     worst = int(tested["p_value"].to_numpy().argmin())
     inside = covered(found["rank"], N_DRAWS, 0.9)
-    scores = [
-        str(q).startswith(("mean_score", "topic_score", "score")) for q in found["quantity"].values
-    ]
+    scores = np.array(["score" in str(name) for name in found["quantity"].values])
     return {
         "study": name,
         "setting": what,
-        "command": f"python benchmarks/calibration.py run {name} --simulations {len(rows)}",
-        "seeds": f"{rows['seed'].min()} to {rows['seed'].max()}",
         "simulations": len(rows),
         "quantities": found.sizes["quantity"],
-        "test": f"{tested.attrs['test']}, {N_DRAWS} draws, level {LEVEL}",
         "failed": int((~tested["passed"]).sum()),
         "least_p_value": round(float(tested["p_value"][worst]), 5),
         "its_adjusted_p_value": round(float(tested["adjusted_p_value"][worst]), 4),
         "of": str(found["quantity"].values[worst]),
-        "coverage_90_parameters": round(float(inside[:, ~np.array(scores)].mean()), 3),
-        "coverage_90_scores": round(float(inside[:, scores].mean()), 3) if any(scores) else np.nan,
+        "coverage_90_parameters": round(float(inside[:, ~scores].mean()), 3),
+        "coverage_90_scores": round(float(inside[:, scores].mean()), 3),
         **(of_sampler(rows) if "r_hat" in rows else {}),
         "median_seconds": round(float(rows["seconds"].median()), 1),
     }
@@ -301,45 +206,170 @@ def of_sampler(rows: pd.DataFrame) -> dict:
     return {
         "fits_with_divergences": int((rows["divergences"] > 0).sum()),
         "fits_r_hat_above_1.01": int((rows["r_hat"] > 1.01).sum()),
-        "fits_ess_below_400": int((rows[["ess_bulk", "ess_tail"]].min(axis=1) < 400).sum()),
         f"fits_ess_below_{N_DRAWS}": int((rows["ess_bulk"] < N_DRAWS).sum()),
-        "fits_bfmi_below_0.3": int((rows["bfmi"] < 0.3).sum()),
         "worst_r_hat": round(float(rows["r_hat"].max()), 3),
         "least_ess": round(float(rows[["ess_bulk", "ess_tail"]].min().min())),
     }
 
 
-def prior(n_simulations: int, folder: Path) -> None:
-    """Write what the models' priors say of prevalence and of mean scores, table and picture."""
-    from matplotlib.figure import Figure
+def relevance_study(
+    collection: xr.DataTree,
+    build,
+    fits,
+    *,
+    budget: int,
+    measures: list[str],
+    n_strata: int = 5,
+    runs: list[str] | None = None,
+) -> Study:
+    """Study of a model of relevance or of grades; every pair of the collection has a grade.
 
-    figure = Figure(figsize=(7, 2.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    lines = []
-    for number, (name, build) in enumerate(PRIORS.items()):
-        collection = _urn(8, n_topics=10, n_documents=120, depth=60, grade_proportions=[0.6, 0.4])
-        seeds = range(1, n_simulations + 1)
-        found = be.experiments.prior_predictive(collection, build, ["P@10"], seeds)
-        score = found["mean_score"].sel(measure="P@10")
-        spread = score.max("run") - score.min("run")
-        values = {
-            "prevalence of a topic": found["prevalence"],
-            "MP@10 of a run": score,
-            "MP@10, best less worst run": spread,
+    Scores of ``runs`` (default: all) are compared, and the first topic's score by the first measure
+    of the first and the last of them.
+    """
+    truth_of = prior_truth(collection, build)
+    names = collection["run"].to_numpy() if runs is None else np.asarray(runs)
+
+    def study(seed: int) -> xr.DataTree:
+        of_prior, of_draw, of_fit, of_scores = step_seeds(seed)
+        complete, prior = truth_of(of_prior)
+        design = be.designs.pps_strata(complete, budget=budget, n_strata=n_strata)
+        sampled = be.reveal(complete, design, be.draw(design, random_seed=of_draw))
+        fitted = fits(build(sampled), random_seed=of_fit)
+        true_score = be.evaluate(complete, measures, estimator="assumed")["estimate"]
+        score = be.posterior_scores(fitted, sampled, measures, over=None, random_seed=of_scores)
+        posterior = fitted["posterior"].to_dataset()
+        groups = {
+            "truth": _compared(prior, true_score, names),
+            "posterior": _compared(posterior, score["estimate"], names),
         }
-        for what, value in values.items():
-            quantiles = np.quantile(value, SHARES)
-            cells = {f"q{share:g}": round(float(q), 3) for share, q in zip(SHARES, quantiles)}
-            lines.append({"model": name, "quantity": what, "simulations": n_simulations} | cells)
-        color = ("#0072B2", "#D55E00")[number]
-        step: dict = {"bins": 25, "range": (0, 1), "histtype": "step", "color": color}
-        left.hist(found["prevalence"].values.ravel(), **step)
-        right.hist(score.values.ravel(), label=name, **step)
-    left.set_xlabel("share of a topic's 120 documents that is relevant", fontsize=8)
-    right.set_xlabel("MP@10 of a run", fontsize=8)
-    right.legend(fontsize=7)
-    figure.savefig(folder / "prior.png", dpi=90)
-    pd.DataFrame(lines).to_csv(folder / "prior.csv", index=False)
+        if "sample_stats" in fitted.children:
+            groups["verdict"] = be.verdict(fitted)
+        return xr.DataTree.from_dict(groups)
+
+    return study
+
+
+def prior_truth(collection: xr.DataTree, build):
+    """Function of a seed: complete judgments from a model's prior, and the parameters behind them.
+
+    Every pair of the collection has a grade, of which only the scale is used.
+    """
+    model = build(collection)
+    response = "grade" if "grade_value" in model.coords else "relevance"
+    grades = np.unique(collection["judgments/grade"].to_numpy())
+    assert not np.isnan(grades).any()
+    scale = grades if response == "grade" else np.array([0.0, 1.0])
+    judgments = collection.children["judgments"].to_dataset(inherit=False)
+    judgments = judgments.assign_attrs(grade_scale=json.dumps(scale.tolist()))
+
+    def truth(seed: int) -> tuple[xr.DataTree, xr.Dataset]:
+        prior = prior_draw(model, None, seed)
+        drawn = scale[prior[response].to_numpy()].astype(np.float32)
+        judged = judgments.assign(grade=("pair", drawn))
+        return with_node(collection, "judgments", judged), prior.drop_vars(response)
+
+    return truth
+
+
+def _compared(values: xr.Dataset, score: xr.DataArray, runs) -> xr.Dataset:
+    """Parameters and scores whose true values are ranked, each with dims of its own."""
+    compared = {name: values[name].isel(at) for name, at in PARAMETERS.items() if name in values}
+    score = score.sel(run=runs)
+    ends = [0, score.sizes["run"] - 1]
+    by_topic = score.isel(measure=0, run=ends, topic=slice(0, 1), drop=True)
+    compared |= {"mean_score": score.mean("topic", skipna=False), "topic_score": by_topic}
+    # what is known of runs beside their names may differ between scores and truth
+    compared = {name: value.reset_coords(drop=True) for name, value in compared.items()}
+    return xr.Dataset({name: _own_dims(name, value) for name, value in compared.items()})
+
+
+def _own_dims(name: str, value: xr.DataArray) -> xr.DataArray:
+    shared = [str(dim) for dim in value.dims if dim not in ("chain", "draw")]
+    return value.rename({dim: f"{name}_{dim}" for dim in shared})
+
+
+def urn_study(
+    depth: int, measures: list[str], *, n_topics=10, n_runs=8, n_documents=60, fits=None
+) -> Study:
+    """Study of ``urn_model``: all documents are ranked, and the ranks to ``depth`` are judged."""
+    import pymc as pm
+
+    fits = fits or RepeatedFits(draws=1000, tune=500, chains=2)
+    sizes = {"n_topics": n_topics, "n_documents": n_documents, "depth": depth}
+    collection = be.simulate.urn_collection(
+        np.full(n_runs, 0.3), prevalence=0.2, random_seed=1, **sizes
+    )
+    model = be.models.urn_model(
+        collection, depth=depth, frame="judged", documents="all", likelihood_weight=1.0
+    )
+    parsed = parse_measures(measures, relevance_level=1, grades=(0.0, 1.0))
+    weight = [np.pad(w := rank_weight(m, n_documents), (0, n_documents - w.size)) for m in parsed]
+    labels = [measure.label for measure in parsed]
+
+    def study(seed: int) -> xr.DataTree:
+        of_prior, of_lists, of_fit, of_scores = step_seeds(seed)
+        prior = prior_draw(model, [*OF_URN, "log_odds", "logit_prevalence", "contrast"], of_prior)
+        colour = _lists(prior, n_documents, of_lists)
+        with model:
+            pm.set_data({"judged_relevance": colour[:, :, :depth]})
+        fitted = fits(model, random_seed=of_fit)
+        posterior = fitted["posterior"].to_dataset()
+        true = np.stack([(colour == 1) @ part for part in weight]).mean(axis=1)
+        score = _urn_scores(posterior, colour, depth, weight, of_scores)
+        dims = ("mean_score_measure", "mean_score_run")
+        coords = dict(zip(dims, (labels, prior["run"].to_numpy()), strict=True))
+        truth = _of_urn(prior).assign(mean_score=xr.DataArray(true, dims=dims, coords=coords))
+        shape = (posterior.sizes["chain"], posterior.sizes["draw"], *true.shape)
+        drawn = np.moveaxis(score, -1, 0).reshape(shape)
+        drawn = xr.DataArray(drawn, dims=("chain", "draw", *dims), coords=coords)
+        groups = {"truth": truth, "posterior": _of_urn(posterior).assign(mean_score=drawn)}
+        return xr.DataTree.from_dict(groups | {"verdict": be.verdict(fitted)})
+
+    return study
+
+
+def _lists(prior: xr.Dataset, n_documents: int, seed: int) -> NDArray[np.int8]:
+    """Relevances (topic, run, rank): M of every topic, and the draws of its runs."""
+    from bayeseval.distributions.wallenius_sequence_draws import random_topics
+
+    logit = prior["logit_prevalence"].to_numpy()
+    odds = np.tile(prior["log_odds"].to_numpy(), (logit.size, 1))
+    judged = np.ones((*odds.shape, n_documents), dtype=bool)
+    number = np.full(logit.size, n_documents)
+    return random_topics(np.random.default_rng(seed), odds, logit, number, judged)
+
+
+def _urn_scores(posterior, colour, depth: int, weight, seed: int) -> NDArray:
+    """Mean scores (measure, run, draw) with the ranks below ``depth`` drawn."""
+    from bayeseval.distributions.wallenius_sequence_draws import filled_topic
+
+    odds, logit = (
+        posterior[name].transpose("chain", "draw", ...).to_numpy().reshape(-1, posterior.sizes[dim])
+        for name, dim in (("log_odds", "run"), ("logit_prevalence", "topic"))
+    )
+    shown = colour.copy()
+    shown[:, :, depth:] = -1
+    n_topics, n_runs, n_documents = colour.shape
+    judged = np.full(n_runs, depth)
+    total = np.zeros((len(weight), n_runs, len(logit)))
+    seeds = np.random.SeedSequence(seed).generate_state(n_topics)
+    for topic, of_topic in enumerate(seeds.tolist()):
+        filled, _ = filled_topic(
+            of_topic, shown[topic], judged, odds, logit[:, topic], n_documents, 1.0
+        )
+        for index, part in enumerate(weight):
+            total[index] += weighted_sums(filled, np.tile(part, (n_runs, 1)))
+    return total / n_topics
+
+
+def _of_urn(values: xr.Dataset) -> xr.Dataset:
+    """Parameters whose true values are ranked, each with dims of its own."""
+    compared = {name: values[name] for name in OF_URN}
+    for name, dim in (("log_odds", "run"), ("contrast", "run"), ("logit_prevalence", "topic")):
+        part = values[name].isel({dim: slice(0, N_SHOWN)})
+        compared[name] = part.rename({dim: f"{name}_{dim}"})
+    return xr.Dataset(compared)
 
 
 if __name__ == "__main__":

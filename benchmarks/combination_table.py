@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import xarray as xr
+from bayeseval.combination.each_run import intervals_for_each
+from bayeseval.models.score.constants import TABLE, Constants, kinds_of_measures
+from bayeseval.models.score.sources import Sources
 from scipy.stats import norm
 
 import bayeseval as be
-from bayeseval.combination.each_run import intervals_for_each
 from bayeseval.combination.mixture import Prior, robust_posterior
 from bayeseval.combination.model_errors import with_model_errors
-from bayeseval.models.score.constants import TABLE, Constants, kinds_of_measures
-from bayeseval.models.score.sources import Sources
-from benchmarks.coverage_collections import COLLECTIONS, HELD_OUT, RELATED
+from benchmarks.coverage_collections import COLLECTIONS, HELD_OUT
 from benchmarks.held import held
 
 HERE = Path(__file__).parent / "combined_intervals"
@@ -60,8 +60,6 @@ def constants_without(
 
     Of a collection that no constants were learned on they are the package's.
     """
-    if collection in RELATED:
-        collection = RELATED[collection][2]
     if collection in HELD_OUT:
         table = pd.read_csv(PACKAGE).set_index(["kind", "group"])
     else:

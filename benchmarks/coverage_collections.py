@@ -1,4 +1,4 @@
-"""Collections on which intervals are tried: two real families, and simulated ones.
+"""Collections on which intervals are tried: real ones, and four simulated ones.
 
 Half of the runs contribute, every other one in the order of their names unless it is known which
 did; the others are new. Every contributing run has a dual run beside it, which is new too.
@@ -6,18 +6,14 @@ did; the others are new. Every contributing run has a dual run beside it, which 
 
 import os
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 import bayeseval as be
 from bayeseval.collection import with_node
-from benchmarks.factor_worlds import factor_world
 from benchmarks.real_data import REAL_DATA, clef_tar, trec_covid, unpacked
-from benchmarks.text_worlds import text_world
 from benchmarks.webber_park_2009 import two_stages
 
 
@@ -27,18 +23,6 @@ def round5() -> xr.DataTree:
     paths = sorted(unpacked(folder / "round5-runs.tar.xz").iterdir())[::3]
     return be.read_collection(
         folder / "qrels.covid-complete.txt.gz", [str(path) for path in paths], depth=1000
-    )
-
-
-def round5_teams() -> xr.DataTree:
-    """TREC-COVID round 5, all runs, of which those of every second team contributed."""
-    folder = trec_covid()
-    official = pd.read_csv(folder / "round5-official.csv")
-    known = official["team"].isin(sorted(set(official["team"]))[::2])
-    table = official[["team"]].assign(run=official["tag"], contributed=known)
-    runs = unpacked(folder / "round5-runs.tar.xz")
-    return be.read_collection(
-        folder / "qrels.covid-complete.txt.gz", f"{runs}/*", run_table=table, depth=1000
     )
 
 
@@ -121,16 +105,11 @@ def round1() -> xr.DataTree:
     return be.select(collection, runs=sorted(collection["run"].to_numpy().tolist())[::3])
 
 
-def factors_17() -> xr.DataTree:
-    """17 runs, 100 topics, few relevant documents; no urn."""
-    return factor_world(
-        601, n_runs=17, n_topics=100, median=52, spread=0.9, depth=230, graded=False
-    )
-
-
-def factors_38() -> xr.DataTree:
-    """38 runs, 50 topics, grades 0 to 3; no urn."""
-    return factor_world(602, n_runs=38, n_topics=50, median=80, spread=0.8, depth=100, graded=True)
+def deep_learning() -> xr.DataTree:
+    """TREC 2019 Deep Learning, 21 topics: grades 0 to 3, of which 2 and 3 count as relevant."""
+    folder = trec_covid().parent / "dl19-half"
+    runs = unpacked(folder / "runs.tar.xz")
+    return be.read_collection(folder / "qrels.txt.xz", f"{runs}/*", depth=1000)
 
 
 def _odds(random: np.random.Generator, n_runs: int, n_topics: int, centre: float) -> np.ndarray:
@@ -155,25 +134,19 @@ COLLECTIONS = {
     "graded": (graded, False),
 }
 
-# the same of collections on which nothing is learned; made when asked for
+# the same of collections on which no constant is learned; made when asked for
 HELD_OUT = {
     "trec-covid-1": (round1, True),
-    "factors-17": (factors_17, False),
-    "factors-38": (factors_38, False),
-    "text-17": (partial(text_world, "text-17"), False),
-    "text-37": (partial(text_world, "text-37"), False),
-    "text-25": (partial(text_world, "text-25"), False),
-    "text-6": (partial(text_world, "text-6"), False),
+    "dl19-half": (deep_learning, True),
 }
 
-# others of a family on which something is learned: name -> what makes it, real data, family
-RELATED = {"trec-covid-5-teams": (round5_teams, True, "trec-covid-5")}
+EVERY = COLLECTIONS | HELD_OUT
 
-EVERY = COLLECTIONS | HELD_OUT | {name: row[:2] for name, row in RELATED.items()}
+LEVELS = {"dl19-half": 2}  # least grade that counts as relevant; 1 elsewhere
 
 
 def at_hand(names: Iterable[str]) -> list[str]:
-    """Collections that can be made: real ones where their data are; the others are told."""
+    """Collections that can be made: the real ones only where their data are."""
     found = []
     for name in names:
         if EVERY[name][1] and not os.environ.get(REAL_DATA):

@@ -20,9 +20,9 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.collection import with_node
+from bayeseval.trec import qrels_frame
 from benchmarks.coverage_collections import COLLECTIONS
-from benchmarks.external_labels import frame
-from benchmarks.loo_variants import judge_rates
+from benchmarks.real_data import trec_covid
 
 MEASURE = "P@10"
 TUNED = 5  # every so many runs is one that the odd judge favours
@@ -60,6 +60,26 @@ def main() -> None:
             means[["rms", "difference rms"]] **= 0.5
             rows.append({"judge": kind, "way": name} | means.round(4).to_dict())
     print(pd.DataFrame(rows).to_string(index=False))
+
+
+def judge_rates(judge: str) -> pd.DataFrame:
+    """P(label | grade) of a judge of LLMJudge; human grades 2 and 3 are one."""
+    folder = trec_covid().parent / "llmjudge"
+    human, labels = (
+        qrels_frame(be.read_collection(folder / f"{name}.txt"))
+        .set_index(["topic", "document"])
+        .grade.astype(int)
+        for name in ("human-qrels", judge)
+    )
+    rates = pd.crosstab(human.clip(upper=2), labels.reindex(human.index).rename("label"))
+    return rates.div(rates.sum(axis=1), axis=0)
+
+
+def frame(collection: xr.DataTree, values) -> pd.DataFrame:
+    """Labels as a user would have them."""
+    topic = collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()]
+    document = collection["document"].to_numpy()
+    return pd.DataFrame({"topic": topic, "document": document, "label": values})
 
 
 def scores_of(collection: xr.DataTree) -> np.ndarray:
@@ -123,9 +143,9 @@ def sampled_ways(judged: xr.DataTree, budget: int, number: int) -> dict:
     post = be.posterior_scores(fitted, sampled, MEASURE, random_seed=seed)
     both = be.combine(mean, post, covariance=matrix)
     draws = post.estimate.squeeze("measure").stack(sample=("chain", "draw"))
-    freedom = mean.raised_freedom.squeeze("measure").to_numpy()
+    freedom = mean.degrees_of_freedom.squeeze("measure").to_numpy()
     own = matrix.squeeze("measure").to_numpy()
-    size = mean.raised_error.squeeze("measure").to_numpy() / np.sqrt(np.diagonal(own))
+    size = mean.standard_error.squeeze("measure").to_numpy() / np.sqrt(np.diagonal(own))
     return {
         "dyn": (mean.estimate.squeeze().to_numpy(), own * np.outer(size, size), freedom),
         "model": (draws.mean("sample").to_numpy(), np.cov(draws.to_numpy()), None),

@@ -65,7 +65,7 @@ def _rows(planned: xr.Dataset, true: xr.Dataset, about: dict) -> list[dict]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--collection", action="append", choices=list(EVERY))
-    chosen = parser.parse_args().collection or [*COLLECTIONS, "factors-17", "text-17"]
+    chosen = parser.parse_args().collection or COLLECTIONS
     parts = []
     for name in at_hand(chosen):
         with warnings.catch_warnings():

@@ -44,12 +44,20 @@ def means(sampled: xr.DataTree, measure: str, estimator: str, predictor=None) ->
     return mean[["estimate", "standard_error", *BOUNDS]].drop_attrs()
 
 
+def dynamic_sample(collection: xr.DataTree, **options) -> xr.Dataset:
+    """All stages of a dynamic sample of the judged pairs, by the grades that are known."""
+    design = None
+    while design is None or design.attrs["stages_left"]:
+        design = be.designs.dynamic_stage(collection, design, frame="judged", **options)
+    return design
+
+
 def dynamic_replicates(collection, measure: str, n_replicates: int, options: dict) -> tuple:
     """Scores of every estimator over replicates, and the mean number of relevant documents."""
     parts: dict[str, list] = {name: [] for name in ESTIMATORS}
     found = 0.0
     for seed in track(range(n_replicates), f"{n_replicates} dynamic samples"):
-        design = be.designs.dynamic_sampling(collection, random_seed=seed, **options)
+        design = dynamic_sample(collection, random_seed=seed, **options)
         sampled = be.reveal(collection, design, design.selected)
         sampled = be.designs.with_stage_predictions(sampled, design)
         found += relevant_found(sampled) / n_replicates

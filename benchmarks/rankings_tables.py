@@ -25,7 +25,7 @@ SAMPLED = {
     "dynAP": {
         "estimator": "dyn",
         "predictor": "rank_logistic",
-        "estimator_options": {"denominator": "topic"},
+        "denominator": "topic",
     },
     "dyn": {"estimator": "dyn"},
 }

@@ -4,10 +4,9 @@
 estimates, posterior deviations and the weight of the ranks that the urns fill, pool by pool (what
 is there already is not done again). ``learn`` learns the kind "lists" of the constants of the
 package from the pools of all families (TREC-COVID is one), writes them and prints, with those of
-the other families, what the intervals of each pool hold (``urn_pools/results.csv``). Pools of
-collections on which nothing is learned are made too. Frame: the documents with a complete judgment;
-truth: the score under these. Real collections are those of the folder that the environment variable
-BAYESEVAL_REAL_DATA names.
+the other families, what the intervals of each pool hold (``urn_pools/results.csv``). Frame: the
+documents with a complete judgment; truth: the score under these. Real collections are those of the
+folder that the environment variable BAYESEVAL_REAL_DATA names.
 """
 
 import argparse
@@ -18,14 +17,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import xarray as xr
+from bayeseval.models.score.constants import GROUPS, LISTS, Constants
 from scipy.special import expit, logit
 from scipy.stats import norm
 
 import bayeseval as be
 from bayeseval.inference import verdict_text
-from bayeseval.models.score.constants import GROUPS, LISTS, Constants
 from benchmarks.combination_table import PACKAGE, WANTED, Z, put
-from benchmarks.coverage_collections import EVERY, HELD_OUT
+from benchmarks.coverage_collections import EVERY
 from benchmarks.held import held
 from benchmarks.real_data import REAL_DATA, round5
 
@@ -41,8 +40,6 @@ POOLS = [
     ("few-runs", 10, 1),
     ("graded", 10, 1),
     ("trec8-like", 10, 3),
-    ("factors-17", 10, 1),
-    ("text-17", 10, 1),
 ]
 TRIED = np.arange(0.0, 1.001, 0.05)  # in log odds
 COLUMNS = ["estimate", "standard_error", "judged_score", "filled_weight"]
@@ -90,14 +87,13 @@ def run(name: str, depth: int, every: int, folder: Path) -> None:
 def learn(folder: Path) -> None:
     """Constants of the package, and what each pool holds by those of the other families."""
     rows = joined(folder)
-    taught = rows[~rows.family.isin(HELD_OUT)]
-    ratio = best(taught)
+    ratio = best(rows)
     values = {field: 0.0 for field in Constants.__dataclass_fields__} | {"alone_ratio": ratio}
     put(pd.DataFrame([{"kind": LISTS, "group": group} | values for group in GROUPS]), PACKAGE)
     print(f"all families: {ratio:.2f} in log odds")
     table = []
     for family, some in rows.groupby("family"):
-        by_others = best(taught[taught.family != family])
+        by_others = best(rows[rows.family != family])
         wider = tried(some, by_others).assign(plain=tried(some, 0.0).held)
         for (pool, measure), cell in wider.groupby(["pool", "measure"]):
             off = cell.estimate - cell.truth

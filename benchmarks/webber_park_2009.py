@@ -16,6 +16,9 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.adjustment import adjust_by_topics
+from bayeseval.trec import qrels_frame, runs_frame
+from benchmarks.pool_width import pool_width_errors, sampled_pools
 from benchmarks.real_data import trec_covid, unpacked
 
 COMMON = (5, 10, 15, 20)
@@ -37,7 +40,7 @@ def two_stages(folder: Path) -> tuple[xr.DataTree, pd.DataFrame]:
 
 
 def judgments(path: Path) -> pd.DataFrame:
-    return be.qrels_frame(be.read_collection(path))
+    return qrels_frame(be.read_collection(path))
 
 
 def show(title: str, rows: pd.DataFrame) -> None:
@@ -52,14 +55,14 @@ def show(title: str, rows: pd.DataFrame) -> None:
 def experiment(collection, options) -> None:
     """Algorithm 3: figure 1 and tables 1 to 4."""
     for source, described in SOURCES.items():
-        pools = be.experiments.sampled_pools(
+        pools = sampled_pools(
             collection,
             measure=options.measure,
             unpooled_from=source,
             n_samples=options.samples,
             random_seed=options.seed,
         )
-        errors = be.experiments.pool_width_errors(
+        errors = pool_width_errors(
             pools, n_common=COMMON, n_samples=options.choices, random_seed=options.seed
         )
         bias = (pools["unpooled"] - pools["true"]).mean("topic")
@@ -92,7 +95,7 @@ def second_stage(collection, first: pd.DataFrame, options) -> None:
     """Scores by the judgments of round 1, adjusted, against those by all judgments."""
     measures = ["P@10", "RBP(p=0.8)@10"]
     other = collection["run"].values[~collection["contributed"].values]
-    runs = be.runs_frame(collection)
+    runs = runs_frame(collection)
     early = be.read_collection(first, runs, run_table=facts(collection))
     true = be.evaluate(collection, measures, estimator="assumed").estimate
     for base, estimator in (("nonrelevant", "assumed"), ("condensed", "condensed")):
@@ -154,7 +157,7 @@ def common_rows(true, score, options) -> pd.DataFrame:
             keys = random.random(true.sizes["topic"]).argsort().argsort()
             common = xr.DataArray(keys < n, dims="topic", coords={"topic": true["topic"]})
             seed = int(random.integers(2**31))
-            result = be.adjust_by_topics(true, score, common, n_boot=400, random_seed=seed)
+            result = adjust_by_topics(true, score, common, n_boot=400, random_seed=seed)
             parts.append(answers(result, target))
         mean = xr.concat(parts, dim="choice").mean(["choice", "run"])
         for measure in true["measure"].values:

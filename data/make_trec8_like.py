@@ -16,7 +16,7 @@ from scipy.special import logit
 
 from bayeseval.collection import topic_starts
 from bayeseval.simulate import urn_collection
-from bayeseval.simulate.shipped import NOTHING, UNJUDGED
+from bayeseval.simulate.urn import NOTHING, UNJUDGED
 
 SEED = 1999
 DEPTH = 100  # ranks kept, and depth of the pool

@@ -32,7 +32,7 @@ def main() -> None:
         print(verdict_text(be.verdict(fitted)))
     print(verdict_text(judgments_verdict(predicted_judgments(fitted, sampled))))
     scores = be.posterior_scores(fitted, sampled, MEASURES, random_seed=options.seed)
-    summary = be.summarize(be.with_model_errors(scores), ci_prob=0.9)
+    summary = be.with_model_errors(scores, ci_prob=0.9)
     print(table(summary).to_string(float_format="{:.3f}".format))
 
     options.output.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,7 @@ def main() -> None:
     print(prior_overlap(drawn).to_dataframe().to_string(float_format="{:.2f}".format))
     measure = f"RBP(p={PERSISTENCE})"
     scores = be.posterior_scores(fitted, sampled, measure, random_seed=options.seed)
-    summary = be.summarize(be.with_model_errors(scores), ci_prob=0.9)
+    summary = be.with_model_errors(scores, ci_prob=0.9)
     found = table(summary, sampled)
     print(found.to_string(float_format="{:.3f}".format))
 
@@ -68,7 +68,7 @@ def loaded(options):
 def table(summary, sampled):
     """A row for each run, the best first: posterior beside the bounds of the residual."""
     summary = summary.isel(measure=0, drop=True)
-    bounds = be.rbp_bounds(sampled, PERSISTENCE, over="topic", tail="nonrelevant")
+    bounds = be.residual.rbp_bounds(sampled, PERSISTENCE, over="topic", tail="nonrelevant")
     columns = {
         "estimate": summary.estimate,
         "standard_error": summary.standard_error,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bayeseval.frame.lists import TopicLists
+from bayeseval.frame.rankings import TopicLists
 from bayeseval.measures.names import parse_measures
 
 PROBABILITY = np.array([0.4, 0.25, 0.2, 0.1, 0.05, 0.0])  # the last one cannot be drawn

@@ -72,3 +72,19 @@ def every_poisson_sample(design: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray
     return xr.DataArray(selected, dims=("replicate", "pair")), xr.DataArray(
         chance, dims="replicate"
     )
+
+
+def sample(collection, design="pps_strata", *, seed=1, n_replicates=None, **options) -> xr.DataTree:
+    """Collection with the judgments that a draw from the design of this name and options asks."""
+    made = getattr(be.designs, design)(collection, **options)
+    return be.reveal(collection, made, be.draw(made, n_replicates=n_replicates, random_seed=seed))
+
+
+def with_labels(collection, wrong: float, seed: int) -> xr.DataTree:
+    """Collection with the labels "judge" of relevance, a share of which is wrong."""
+    relevant = collection["judgments/grade"].to_numpy() > 0
+    is_wrong = np.random.default_rng(seed).random(relevant.size) < wrong
+    names = {"topic": collection["topic"].to_numpy()[collection["pair_topic"].to_numpy()]}
+    labels = {"document": collection["document"].to_numpy(), "label": relevant ^ is_wrong}
+    table = pd.DataFrame(names | labels).astype({"label": float})
+    return be.add_predictions(collection, "judge", table)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import bayeseval as be
+from bayeseval.collection.labels import without_judgment
 from bayeseval.messages import Message, Option, percent
 
 
@@ -33,3 +34,10 @@ def test_a_probability_is_told_as_it_was_typed():
         assert float(percent(typed).rstrip("%")) == pytest.approx(100 * typed, rel=1e-12)
     assert percent(1.0 - 1e-15) != "100%"
     assert percent(np.float32(0.9)) == "90%" and percent(1.0 - 0.05 / 3) == "98.3333%"
+
+
+def test_one_topic_or_several_without_judgment_are_named():
+    assert without_judgment(["7"]) == "1 topic has no judgment yet and scores NaN: '7'"
+    assert without_judgment(["7"], 1).endswith("is left out: '7'; means are over 1 topic")
+    text = without_judgment(np.array(["7", "8"]), 16)
+    assert text.startswith("2 topics have no judgment yet and are left out, the first is '7'")

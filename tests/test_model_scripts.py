@@ -61,7 +61,7 @@ def test_the_relevance_script_prints_and_saves_scores_and_draws_plots(
     sampled = be.open_collection(collection)
     fitted = be.open_fit(tmp_path / "out" / "fit.nc")
     post = be.posterior_scores(fitted, sampled, "AP", random_seed=1)
-    known = be.summarize(be.with_model_errors(post))
+    known = be.with_model_errors(post)
     best = rows[rows["measure"] == "AP"].iloc[0]
     place = known.sel(measure="AP", run=best["run"])
     assert best["estimate"] == pytest.approx(float(known.estimate.max()), abs=1e-12)

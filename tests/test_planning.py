@@ -152,11 +152,14 @@ def test_topics_without_judgments_are_left_out_of_a_plan(collection):
     few = be.select(collection, topics=collection["topic"].to_numpy()[:8].tolist())
     design = be.designs.pps_strata(few, budget=40)
     pilot = be.reveal(few, design, be.draw(design, random_seed=16))
-    runs = be.runs_frame(collection)
+    runs = be.trec.runs_frame(collection)
     how = {"budgets": [60], "n_topics": [8, 20], "n_worlds": 2, "n_samples": 2, "random_seed": 17}
     for some, more in (
-        (pilot, be.attach_judgments(be.read_collection(None, runs), design, be.qrels_frame(pilot))),
-        (few, be.read_collection(be.qrels_frame(few), runs)),
+        (
+            pilot,
+            be.attach_judgments(be.read_collection(None, runs), design, be.trec.qrels_frame(pilot)),
+        ),
+        (few, be.read_collection(be.trec.qrels_frame(few), runs)),
     ):
         assert (some.sizes["topic"], more.sizes["topic"]) == (8, 20)
         with pytest.warns(UserWarning, match="12 topics have no judgment yet and are left out"):
@@ -183,8 +186,8 @@ def test_a_plan_is_made_from_one_sample(collection):
 
 
 def test_a_pilot_that_lists_its_sampled_documents_alone_is_no_frame_to_plan_for(pilot, tmp_path):
-    be.write_prels(pilot, tmp_path / "prels")
-    runs = be.runs_frame(pilot)
+    be.trec.write_prels(pilot, tmp_path / "prels")
+    runs = be.trec.runs_frame(pilot)
     listed = be.read_collection(tmp_path / "prels", runs, qrels_format="prels")
     with pytest.raises(ValueError, match=r"needs the documents that could have been judged"):
         be.plan(listed, "P@10", budgets=[50], random_seed=1)
@@ -220,8 +223,8 @@ def test_nothing_is_uncertain_where_all_is_judged(collection):
 
 
 def test_a_pilot_whose_design_was_forgotten_is_no_plan(collection, pilot):
-    listed = be.qrels_frame(pilot)
-    alone = be.read_collection(listed, be.runs_frame(collection))
+    listed = be.trec.qrels_frame(pilot)
+    alone = be.read_collection(listed, be.trec.runs_frame(collection))
     options = {"n_worlds": 1, "n_samples": 1, "random_seed": 1}
     with pytest.warns(UserWarning, match=r"no plan: \d+% of the retrieved.*be.attach_judgments"):
         planned = be.plan(alone, "P@10", budgets=[40, 50], **options)
@@ -327,7 +330,7 @@ def test_a_fit_without_a_pilot_is_refused(collection, pilot):
 
 
 def test_labels_of_the_sampled_documents_alone_are_refused(pilot):
-    labels = be.qrels_frame(pilot).rename(columns={"grade": "label"})
+    labels = be.trec.qrels_frame(pilot).rename(columns={"grade": "label"})
     labels.loc[::5, "label"] = 1 - labels["label"]
     labelled = be.add_predictions(pilot, "llm", labels)
     with pytest.raises(ValueError, match="so that they tell what was sampled"):

@@ -9,9 +9,9 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.collection.predictions import label_names, predictor_columns
+from bayeseval.collection.schema import label_names, predictor_columns
 from bayeseval.designs.prepared import labelled_order
-from tests.small import small_collection
+from tests.small import every_stratified_sample, small_collection
 
 FILES = {
     "qrels": "1 0 d0 2\n1 0 d3 0.5\n2 0 d1 1\n",
@@ -104,7 +104,7 @@ def test_a_series_with_topics_and_documents_in_its_index_serves_as_labels_and_ju
     labelled = be.add_predictions(small_collection(), "gpt", column)
     assert values(labelled) == values(be.add_predictions(small_collection(), "gpt", TABLE))
     grades = column.round().astype(int)
-    read = be.qrels_frame(be.read_collection(grades, {"r": {"1": {"d0": 1}}}))
+    read = be.trec.qrels_frame(be.read_collection(grades, {"r": {"1": {"d0": 1}}}))
     assert read.grade.tolist() == grades.tolist()
 
 
@@ -115,95 +115,6 @@ def test_a_missing_label_is_neither_counted_nor_that_of_a_pair():
         be.add_predictions(small_collection(), "gpt", pd.concat([none, TABLE, stray]))
     with pytest.raises(ValueError, match="none of 1 labels is of a pair of the coll.*document 'x'"):
         be.add_predictions(small_collection(), "gpt", pd.concat([none, stray]))
-
-
-@pytest.mark.parametrize(
-    ("name", "labels", "message"),
-    [
-        ("gpt", TABLE.assign(topic="7"), "none of 3 labels is of a pair of the collection"),
-        ("gpt", pd.concat([TABLE, TABLE]), "document 'd0' of topic '1' has a second label"),
-        (
-            "gpt",
-            TABLE.assign(label=["2", "high", "1"]),
-            r"row 1 \(.*\): 'high' is not a finite number, as every label must be; where .* is NaN",
-        ),
-        ("gpt", TABLE.assign(label=np.inf), r"row 0 \(.*\): 'inf' is not a finite number"),
-        (
-            "gpt",
-            TABLE.drop(columns="label"),
-            "must have one of the columns gpt, label, .*; there are topic, document",
-        ),
-        ("llm", TABLE, "named 'llm' is there already"),
-        ("gpt", "absent.txt", "labels file absent.txt does not exist"),
-        ("gpt", 50 * FILES["three"], "a path is needed, not what a file holds"),
-        (["gpt", "llama"], [TABLE], "2 judges are named, and there are labels of 1"),
-        (["gpt", "gpt"], TABLE, "named 'gpt' is there already"),
-        (["gpt", "llama"], "labels.csv", "are a list with a file or dict for each"),
-        ("topic", TABLE, "cannot be named 'topic', as a part of the collection is"),
-        ("pair", TABLE, "cannot be named 'pair', as a part of the collection is"),
-        ("gpt/4", TABLE, "'gpt/4' cannot name a judge"),
-        ("", TABLE, "'' cannot name a judge"),
-        ("gpt", TABLE.assign(label=np.nan), "no document has a label, all 3 are missing"),
-    ],
-)
-def test_bad_labels_are_refused_in_one_sentence(name, labels, message):
-    with pytest.raises(ValueError, match=message):
-        be.add_predictions(small_collection(), name, labels)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "qid,docno,label\n1,d0,yes\n",
-            r"topic '1', document 'd0'\): 'yes' is not a finite number.*; write 1 for yes and",
-        ),
-        (
-            "qid,docno,why\n1,d0,1\n",
-            "must have one of the columns gpt, label, .*; there are topic,",
-        ),
-        (
-            "qid,docno,label\n1,d0,I cannot tell\n1,d3,1\n1,d4,nan\n",
-            "line 2 .*, the first of 2 such labels; where the judge gave none, it is empty",
-        ),
-        ("qid,docno,label\n", "has a header and no other line"),
-        (
-            "qid,docno,label\n1,d0,1\n1,d3,x\n",
-            "gpt.csv, line 3 .*'d3'.*: 'x' is not a finite number",
-        ),
-        ("qid,docno,label\n1,d0,a, 1\n", "gpt.csv, line 2: 4 cells where the header has 3"),
-        ('qid,docno,why,label\n1,d0,"a\nb",1\n1,d3\n', "line 4: 2 cells where the header has 4"),
-        ("1,d0,1\n", "with commas needs a first line that names its columns"),
-        ("query,passage,x\n1,d0,1\n", "gpt.csv, line 1: the columns are query, passage, x, and a"),
-        (
-            '{"topic": "1", "document": "d0", "label": "yes"}\n',
-            r"gpt.csv, entry 1 \(topic '1', document 'd0'\): 'yes' .*is empty \(null in JSON\)",
-        ),
-        (
-            '[{"topic": "1",\n"document": "d0", "x": 1}]\n',
-            "one of the columns gpt, label, .*; there",
-        ),
-        (
-            '{"1": {"d0": 1}, "1": {"d3": 2}}',
-            "gpt.csv, .* line 1: '1' is there twice",
-        ),
-        ("a b c\n1 d0 1\n", "line 1: label 'c' is not .* must be; a header line must be taken out"),
-        ("1 0 d0\n1 0 d\xe9 1\n".encode("latin-1"), "line 2: byte 0xe9 is not UTF-8 text"),
-    ],
-)
-def test_a_table_of_labels_that_cannot_be_read_is_refused_in_one_sentence(text, message, tmp_path):
-    data = text.encode() if isinstance(text, str) else text
-    (tmp_path / "gpt.csv").write_bytes(data)
-    with pytest.raises(ValueError, match=message):
-        be.add_predictions(small_collection(), "gpt", tmp_path / "gpt.csv")
-
-
-def test_a_line_with_another_number_of_fields_is_named(tmp_path):
-    (tmp_path / "l").write_text("1 0 d0 2\n1 0 d3\n")
-    with pytest.raises(ValueError, match="l, line 2: 3 fields where the lines before have 4"):
-        be.add_predictions(small_collection(), "gpt", tmp_path / "l")
-    with pytest.raises(TypeError, match="must be a path, a DataFrame, a dict .* not int"):
-        be.add_predictions(small_collection(), "gpt", 3)
 
 
 @pytest.fixture(scope="module")
@@ -298,8 +209,6 @@ def test_strata_follow_labels_by_at_most_a_factor_of_two_each_way(samples):
 
 
 def test_estimates_from_strata_by_labels_are_unbiased_over_every_sample():
-    from tests.small import every_stratified_sample
-
     collection = be.add_predictions(
         small_collection(), "gpt", {"1": {"d8": 3, "d0": 0, "d5": 1}, "2": {"d7": 1}}
     )

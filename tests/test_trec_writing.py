@@ -1,12 +1,17 @@
+"""Collections to files and DataFrames and back, small ones and real ones."""
+
 import gzip
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from hypothesis import given
 
-from bayeseval.collection import assemble, with_node
+import bayeseval as be
+from bayeseval.collection import assemble, open_collection, save_collection, select, with_node
 from bayeseval.trec import (
+    add_runs,
     read_collection,
     write_prels,
     write_probs,
@@ -14,6 +19,7 @@ from bayeseval.trec import (
     write_run,
     write_sampleval,
 )
+from tests.small import small_collection
 from tests.strategies import IN_FOLDER, judgments, rankings
 
 SAMPLED = {
@@ -196,3 +202,84 @@ def test_a_file_is_replaced_whole_or_left_as_it_was(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="is a folder, which a file cannot replace"):
         write_qrels(collection_with([1, np.nan, 0]), tmp_path)
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_collection_survives_its_data_frames():
+    collection = small_collection()
+    again = be.read_collection(be.trec.qrels_frame(collection), be.trec.runs_frame(collection))
+    for node in ("judgments", "rankings"):
+        xr.testing.assert_identical(
+            again.children[node].to_dataset(), collection.children[node].to_dataset()
+        )
+
+
+def test_judged_documents_with_negative_grades_are_told_from_those_that_nobody_judged():
+    qrels = pd.DataFrame({"topic": "1", "document": list("abc"), "grade": [-2, -1, np.nan]})
+    with pytest.warns(UserWarning, match="missing .NaN. in 1 of 3 rows"):
+        collection = be.read_collection(qrels, negative_grades="judged")
+    frame = be.trec.qrels_frame(collection)
+    np.testing.assert_array_equal(frame["grade"], [-2, -1, np.nan])
+    with pytest.warns(UserWarning, match="missing .NaN. in 1 of 3 rows"):
+        again = be.read_collection(frame, negative_grades="judged")
+    assert again.identical(collection)
+
+
+def test_what_is_not_there_has_no_data_frame():
+    collection = small_collection()
+    with pytest.raises(ValueError, match="no judgments"):
+        be.trec.qrels_frame(be.read_collection(None, be.trec.runs_frame(collection)))
+    with pytest.raises(ValueError, match="no runs"):
+        be.trec.runs_frame(be.read_collection(be.trec.qrels_frame(collection)))
+    design = be.designs.pps_strata(collection, budget=4, n_strata=2)
+    many = be.reveal(collection, design, be.draw(design, n_replicates=2, random_seed=1))
+    with pytest.raises(ValueError, match="holds replicates"):
+        be.trec.qrels_frame(many)
+
+
+@pytest.fixture(scope="module")
+def some_runs(round5_runs):
+    return sorted(round5_runs.iterdir())[::25]
+
+
+def test_rankings_of_real_runs_are_those_of_a_plain_sort(some_runs):
+    collection = read_collection(None, some_runs)
+    for run, path in enumerate(some_runs):
+        lines = [line.split() for line in path.read_text().splitlines()]
+        frame = pd.DataFrame(lines).iloc[:, [0, 2, 4]].set_axis(["t", "d", "s"], axis=1)
+        frame["s"] = frame["s"].map(float)
+        frame = frame.sort_values(["s", "d"], ascending=False)
+        for place, topic in enumerate(collection["topic"].values):
+            row = collection["rankings/ranking"].values[run, place]
+            documents = collection["document"].values[row[row >= 0]].tolist()
+            assert documents == frame.loc[frame["t"] == topic, "d"].tolist()[:1000]
+
+
+def test_a_real_collection_survives_saving_selecting_and_adding(real_data, some_runs, tmp_path):
+    qrels = real_data / "trec-covid" / "qrels.covid-round5.txt.gz"
+    collection = read_collection(qrels, some_runs)
+    save_collection(collection, tmp_path / "collection.nc")
+    assert open_collection(tmp_path / "collection.nc").identical(collection)
+    fewer = read_collection(qrels, some_runs[:-1])
+    assert select(collection, runs=fewer["run"].values).identical(fewer)
+    assert add_runs(fewer, some_runs[-1]).identical(collection)
+    write_run(collection, collection["run"].values[0], tmp_path / "run.gz")
+    again = read_collection(qrels, [tmp_path / "run.gz", *some_runs[1:]])
+    assert again.identical(collection)
+
+
+def test_real_sampled_judgments_give_their_published_counts(real_data, tmp_path):
+    folder = real_data / "pm2017"
+    path = folder / "sample-qrels-final-abstracts.2017.txt.gz"
+    collection = read_collection(path, None, qrels_format="sampleval")
+    weight = 1 / collection["design/inclusion_probability"].values
+    relevant = collection["judgments/grade"].values > 0
+    topic = collection["pair_topic"].values
+    count = np.bincount(topic, weights=np.where(relevant, weight, 0))
+    published = pd.read_csv(folder / "published-inum_rel.csv", dtype={0: str}).set_axis(
+        ["topic", "count"], axis=1
+    )
+    published = published.set_index("topic")["count"].reindex(collection["topic"].values)
+    np.testing.assert_allclose(count, published, atol=5e-5)
+    write_sampleval(collection, tmp_path / "copy.gz")
+    again = read_collection(tmp_path / "copy.gz", None, qrels_format="sampleval")
+    assert again.identical(collection)

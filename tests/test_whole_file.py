@@ -28,11 +28,11 @@ def writers():
         "save_collection": lambda path: be.save_collection(collection, path),
         "save_design": lambda path: be.save_design(design, path),
         "save_fit": lambda path: be.save_fit(fitted, path),
-        "write_run": lambda path: be.write_run(collection, "r", path),
-        "write_qrels": lambda path: be.write_qrels(collection, path),
-        "write_sampleval": lambda path: be.write_sampleval(strata, path),
-        "write_prels": lambda path: be.write_prels(listed, path),
-        "write_probs": lambda path: be.write_probs(listed, path),
+        "write_run": lambda path: be.trec.write_run(collection, "r", path),
+        "write_qrels": lambda path: be.trec.write_qrels(collection, path),
+        "write_sampleval": lambda path: be.trec.write_sampleval(strata, path),
+        "write_prels": lambda path: be.trec.write_prels(listed, path),
+        "write_probs": lambda path: be.trec.write_probs(listed, path),
     }
 
 

@@ -1,5 +1,6 @@
-"""Which runs put a judged document into the pool, and which alone did."""
+"""The pool of judged documents, and scores of runs when some judgments are hidden."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,11 +8,17 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection import check_one_sample
+from bayeseval.collection import check_one_sample, with_node
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.collection.labels import named_positions, row_of_pair
-from bayeseval.frame.gather import grade_columns
+from bayeseval.collection.origin import RUN_COORDS
+from bayeseval.collection.pairs import renumber
+from bayeseval.evaluation import evaluate
+from bayeseval.evaluation.scores import topics_said
 from bayeseval.frame.rankings import Rankings
+from bayeseval.frame.sample import grade_columns, grade_scale
+
+BASES = {"nonrelevant": "assumed", "condensed": "condensed"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +58,7 @@ class Pool:
 def judged_pool(
     collection: xr.DataTree, runs_unpooled: Sequence[str] | None, pool_depth: int
 ) -> Pool:
-    """Pool of the contributing runs, beside runs that did not contribute."""
+    """Pool of the contributing runs, with the runs that did not contribute."""
     check_whole_numbers(1, pool_depth=pool_depth)
     check_one_sample(collection, "scores are adjusted for one sample")
     grade = grade_columns(collection)
@@ -61,7 +68,7 @@ def judged_pool(
     pooled = np.flatnonzero(contributed)
     if not pooled.size:
         raise ValueError(
-            "no run of the collection contributed to the pool; say which did with the column "
+            "no run of the collection contributed to the pool; mark those that did with the column "
             "'contributed' of run_table= in be.read_collection"
         )
     row = row_of_pair(judged, collection.sizes["pair"])
@@ -77,18 +84,62 @@ def _unpooled_runs(collection: xr.DataTree, runs: Sequence[str] | None) -> NDArr
     """Positions of the runs to adjust: those named, else all that did not contribute."""
     contributed = collection["contributed"].to_numpy()
     if runs is None:
-        chosen = np.flatnonzero(~contributed)
-        if not chosen.size:
+        unpooled = np.flatnonzero(~contributed)
+        if not unpooled.size:
             raise ValueError(
                 "every run of the collection contributed to the pool, so none is to be adjusted; "
                 "a run that did not has contributed = False"
             )
-        return chosen
-    chosen = named_positions(collection, "run", runs, "runs_unpooled")
-    if contributed[chosen].any():
-        first = collection["run"].to_numpy()[chosen[np.argmax(contributed[chosen])]]
+        return unpooled
+    unpooled = named_positions(collection, "run", runs, "runs_unpooled")
+    if contributed[unpooled].any():
+        first = collection["run"].to_numpy()[unpooled[np.argmax(contributed[unpooled])]]
         raise ValueError(
             f"run '{first}' contributed to the pool, so its score has no pooling bias to adjust; "
             "name runs with contributed = False"
         )
-    return chosen
+    return unpooled
+
+
+def rescored(
+    collection: xr.DataTree,
+    runs: NDArray[np.int64],
+    visible: NDArray[np.bool_],
+    measures,
+    *,
+    base: str,
+    **options,
+) -> xr.DataArray:
+    """Scores (measure, run, topic, replicate) of runs by the judgments that are visible.
+
+    Runs are positions (run,), and each row of ``visible`` (replicate, pair) is a set of judgments
+    of its own. The base says how documents without a visible judgment count; measures and options
+    are those of ``evaluate``.
+    """
+    ranking = Rankings.of(collection).pair[runs]
+    needed = visible.any(axis=0)
+    needed[ranking[ranking >= 0]] = True
+    old = np.flatnonzero(needed)
+    cut = renumber(
+        collection,
+        topics=collection["topic"].to_numpy(),
+        document=collection["document"].to_numpy()[old],
+        pair_topic=collection["pair_topic"].to_numpy()[old],
+        old=old,
+        runs=runs,
+    )
+    grade = np.where(visible[:, old], grade_columns(collection)[:, old], np.nan)
+    judgments = xr.Dataset(
+        {"grade": (("replicate", "pair"), grade), "pooled": ("pair", visible.any(axis=0)[old])},
+        attrs={"grade_scale": json.dumps(grade_scale(collection))},
+    )
+    seen = with_node(with_node(cut, "design", None), "judgments", judgments)
+    with topics_said():
+        scores = evaluate(seen, measures, estimator=BASES[base], **options)
+    estimate = scores["estimate"].drop_vars(RUN_COORDS, errors="ignore")
+    return estimate.transpose("measure", "run", "topic", "replicate")
+
+
+def judged_pairs(collection: xr.DataTree) -> NDArray[np.bool_]:
+    """Mark the judged pairs (pair,)."""
+    return ~np.isnan(grade_columns(collection)[0])

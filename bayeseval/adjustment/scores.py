@@ -1,5 +1,6 @@
 """Scores of unpooled runs, adjusted for the bias of not having been pooled."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,33 +9,31 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.adjustment.common_topics import (
+from bayeseval.adjustment.algorithms import (
+    adjusted_by_runs,
     adjusted_by_topics,
     deviation,
+    left_out_bias,
     no_spread,
     without_errors,
 )
-from bayeseval.adjustment.leaving_out import adjusted_by_runs, left_out_bias
-from bayeseval.adjustment.pool import Pool, judged_pool
-from bayeseval.adjustment.request import (
-    asked_measures,
-    check_request,
-    common_mask,
-    informed_runs,
-    judged_pairs,
-    open_topics,
-    warn_fully_judged,
-    warn_no_spread,
-    warn_shallow_pool,
-    warn_topics,
-    warn_unjudged_documents,
-)
-from bayeseval.adjustment.rescoring import rescored
+from bayeseval.adjustment.pool import BASES, Pool, judged_pairs, judged_pool, rescored
 from bayeseval.collection import check_collection, pair_positions
+from bayeseval.collection.choices import check_choice
+from bayeseval.collection.labels import named_positions, without_judgment
 from bayeseval.collection.schema import describe_pair
-from bayeseval.frame.members import pair_mask
+from bayeseval.evaluation.scores import warn_unranked
+from bayeseval.frame.rankings import Rankings, pair_mask
+from bayeseval.frame.sample import grade_scale
+from bayeseval.measures.measure import Measure
+from bayeseval.measures.names import parse_measures
+from bayeseval.measures.table import names_of
 from bayeseval.messages import Message, Option
 from bayeseval.trec.frames import checked_frame
+
+# A share of unjudged documents in the pool, from which on algorithm 1 warns. Pools of real
+# collections have small holes (runs cut, unreadable documents), which change the biases little.
+SHARE_UNJUDGED = 0.1
 
 
 def adjust_scores(
@@ -75,23 +74,18 @@ def adjust_scores(
         Linear measures or ratios. The default has the weights of RBP down to rank 10, not
         renormalised.
     pool_depth : int
-        Ranks that each run puts into the pool. Algorithm 1 warns where a tenth of the documents
-        that pooled runs return down to it, or more, has no judgment.
+        Ranks that each run puts into the pool.
     base : {"nonrelevant", "condensed"}
-        The unpooled score: unjudged documents count as non-relevant, or leave the ranking and
-        judged ones move up, from beyond the evaluation depth too (places that stay empty count as
-        non-relevant).
+        The unpooled score: unjudged documents count as non-relevant, or leave the ranking.
     leave_out : {"run", "team"}
         Whether pooled runs leave one by one or with all runs of their team (algorithm 1).
     judged_before : bool DataArray (pair,) or DataFrame (topic, document), optional
-        Judgments that unpooled scores rest on: the pool of the pooled runs, Q in the paper.
-        Default: every judgment but those of documents that runs which did not contribute alone
-        return down to the pool depth (on all topics, so that all are treated alike). See Notes.
+        Judgments for the unpooled scores, Q in the paper. Default: all judgments, except those of
+        documents that only runs which did not contribute return down to the pool depth.
     relevance_level, gain, missing_topics
-        As for ``evaluate``. With ``missing_topics="skip"`` the biases are those on the topics that
-        the unpooled run has; a pooled run that has none of these (NaN) does not count.
+        As for ``evaluate``.
     n_boot : int
-        Bootstrap samples of the common topics, for the interval that suits few topics.
+        Bootstrap samples of the common topics.
     random_seed : int, optional
         Of the bootstrap.
     ci_prob : float
@@ -102,55 +96,26 @@ def adjust_scores(
     Dataset (measure, run)
         ``unadjusted``, ``adjustment``, ``adjusted``, ``standard_error``, ``interval``; ``helps``, 1
         where the standard error of a is below abs(a) (condition 6), else 0, NaN where no error is
-        known, and ``confidence``, the
-        chance that the adjusted score is nearer to the truth than the unadjusted one. With common
-        topics also what ``adjust_by_topics`` lists (bootstrap interval, the mean over the common
-        topics alone as the comparator); without, ``bias`` (measure, run, left_out), that of each
-        pooled run, and ``adjustment_error``, the standard error of their mean. Of the ``n_judged``
-        documents the attribute ``judged_set_aside`` counts those that unadjusted scores do not
-        rest on, ``judged_outside_pool`` those that no run returns to the pool depth.
+        known; ``confidence``, the probability that the adjusted score is nearer to the truth than
+        the unadjusted one. With common topics also the variables of ``adjust_by_topics``; without,
+        ``bias`` (measure, run, left_out) of each pooled run, and ``adjustment_error``, the standard
+        error of their mean.
 
     Raises
     ------
     ValueError
         No pooled or no unpooled run, fewer than two pooled runs (teams) to leave out, an unknown
         run or topic, a run that contributed, a measure that is neither linear nor a ratio,
-        judgments sampled at random, a frame ``judged_before`` of which the collection has no row.
-
-    Warns
-    -----
-    UserWarning
-        Runs that common topics tell no error of; documents without judgment on common topics, or in
-        the pool (algorithm 1); unpooled runs that were judged whole; topics without judgment.
+        judgments sampled at random, a frame ``judged_before`` without a row of the collection.
 
     Notes
     -----
     Estimand: the mean score that plain evaluation would give r, had its documents been judged to
-    the pool depth on all topics. Algorithm 2: random is which topics are common, a simple random
-    sample of all; unbiased for every run and both bases, with the standard error of equations 3 and
-    7 (:func:`adjust_by_topics`). What breaks it: common topics chosen for their scores, and
-    documents of r without judgment on them (a warning counts these; where nothing of r was judged
-    there that was not before, the adjustment says nothing, and its error, interval, ``helps`` and
-    ``confidence`` are NaN). They are NaN too where the bias of r is the same on all common topics,
-    such as 0 because nothing that was newly judged is relevant, and r has documents without
-    judgment on other topics, down to the pool depth or the cutoff of a linear measure; where it has
-    none, or all topics are common, the error is 0. Of intervals of
-    90 % by 4 to 15 common topics, most of them without bias, .83 to .95 hold
-    (:func:`adjust_by_topics`).
-    Algorithm 1: random are the runs; unbiased only where r comes from the population of the pooled
-    runs. The standard error is that of predicting the bias of one more such run (team), and says
-    nothing about other runs: a run that is better or different in kind is adjusted too little, one
-    with a teammate in the pool too much. Its ``confidence`` is the normal chance that the bias of r
-    is above a / 2.
-
-    Judgments of documents that r returns and no pooled run does, made for another reason (r was
-    judged after all, or a run that the collection lacks returned them), are set aside, for each
-    pooled run loses the documents that it alone returns, whoever else brought them: so u means the
-    same for r and the others, and r is not paid twice for what was judged. ``unadjusted`` is then
-    below the plain score of r. Where every document of r is judged, its plain score needs no
-    adjusting, and algorithm 1 warns that it does worse. Cost: algorithm 2 scores
-    the unpooled runs twice, algorithm 1 each pooled run once for every different set of documents
-    that the unpooled runs keep in the pool.
+    the pool depth on all topics. Algorithm 2: the common topics are a simple random sample; the
+    estimate is unbiased for every run. What breaks it: common topics chosen for their scores, and
+    unjudged documents of r on them. Algorithm 1: the runs are random, and the estimate is unbiased
+    only where r comes from the population of the pooled runs. The error is that of predicting the
+    bias of one more such run or team.
 
     References
     ----------
@@ -175,10 +140,15 @@ def adjust_scores(
     (0.5, 0.75)
     """
     check_collection(collection)
-    parsed = asked_measures(collection, measures, relevance_level, gain)
-    check_request(collection, base, leave_out)
+    if "rankings" not in collection.children:
+        raise ValueError("the collection has no runs to evaluate")
+    parsed = parse_measures(
+        measures, relevance_level=relevance_level, gain=gain, grades=grade_scale(collection)
+    )
+    check_adjusted(parsed)
+    _check_request(collection, base, leave_out)
     pool = judged_pool(collection, runs_unpooled, pool_depth)
-    warn_topics(collection, missing_topics)
+    _warn_topics(collection, missing_topics)
     scoring = {
         "base": base,
         "relevance_level": relevance_level,
@@ -188,8 +158,8 @@ def adjust_scores(
     before = _judged_before(collection, pool, judged_before)
     if common_topics is None:
         group = _groups(collection, pool, leave_out)
-        warn_fully_judged(collection, pool, judged_before is None or before, pool_depth)
-        warn_shallow_pool(collection, pool, before, pool_depth)
+        _warn_fully_judged(collection, pool, judged_before is None or before, pool_depth)
+        _warn_shallow_pool(collection, pool, before, pool_depth)
         scores = rescored(collection, pool.unpooled_runs, before[None], measures, **scoring)
         scores = scores.isel(replicate=0)
         known = scores.notnull()
@@ -197,15 +167,15 @@ def adjust_scores(
         unadjusted = scores.mean("topic", skipna=True)
         result = adjusted_by_runs(unadjusted, bias, group, ci_prob=ci_prob)
     else:
-        common = common_mask(collection, common_topics)
-        informed = informed_runs(collection, pool, before, common, pool_depth)
-        warn_unjudged_documents(collection, pool, common, pool_depth, informed)
+        common = _common_mask(collection, common_topics)
+        informed = _informed_runs(collection, pool, before, common, pool_depth)
+        _warn_unjudged_documents(collection, pool, common, pool_depth, informed)
         true, unadjusted = _two_scores(collection, pool, before, measures, scoring)
-        how = {"n_boot": n_boot, "random_seed": random_seed, "ci_prob": ci_prob}
-        result = adjusted_by_topics(true, unadjusted, common, **how)
-        unjudged = open_topics(collection, pool, before, parsed, pool_depth)
+        options = {"n_boot": n_boot, "random_seed": random_seed, "ci_prob": ci_prob}
+        result = adjusted_by_topics(true, unadjusted, common, **options)
+        unjudged = _unjudged_topics(collection, pool, before, parsed, pool_depth)
         unseen = informed & _unseen(result, true, unadjusted, unjudged & ~common)
-        warn_no_spread(unseen, base)
+        _warn_no_spread(unseen, base)
         result = without_errors(result, ~informed | unseen)
         result["common_mean_error"] = result["common_mean_error"].where(informed)
     labels = [measure.label for measure in parsed]
@@ -221,6 +191,14 @@ def adjust_scores(
     )
 
 
+def _common_mask(collection: xr.DataTree, topics) -> xr.DataArray:
+    """Mark the common topics."""
+    own = collection["topic"].to_numpy()
+    common = np.zeros(own.size, dtype=bool)
+    common[named_positions(collection, "topic", topics, "common_topics")] = True
+    return xr.DataArray(common, dims="topic", coords={"topic": own})
+
+
 def _two_scores(collection, pool: Pool, before, measures, scoring) -> list[xr.DataArray]:
     """True and unadjusted scores (measure, run, topic); the true ones have no gaps to fill."""
     masks = np.stack([judged_pairs(collection), before])
@@ -234,10 +212,10 @@ def _two_scores(collection, pool: Pool, before, measures, scoring) -> list[xr.Da
 
 
 def _unseen(result: xr.Dataset, true, unadjusted, unjudged: xr.DataArray) -> xr.DataArray:
-    """Mark scores (measure, run) whose bias is the same on all common topics, but may not be.
+    """Mark scores (measure, run) whose bias is the same on all common topics by chance.
 
-    It may not where documents are `unjudged` on other topics (measure, run, topic), or where scores
-    by what is judged there say so, as those of condensed rankings can.
+    On other topics documents are `unjudged` (measure, run, topic), or the scores by the judgments
+    there have other biases, as those of condensed rankings can.
     """
     partial = result["n_common"] < result["n_topics"]
     alike = partial & no_spread(result["topic_deviation"], unadjusted)
@@ -246,7 +224,7 @@ def _unseen(result: xr.Dataset, true, unadjusted, unjudged: xr.DataArray) -> xr.
 
 
 def _judged_before(collection, pool: Pool, given) -> NDArray[np.bool_]:
-    """Judged pairs (pair,) that unpooled scores rest on."""
+    """Judged pairs (pair,) that unpooled scores use."""
     visible = judged_pairs(collection)
     if isinstance(given, pd.DataFrame):
         rows = checked_frame(given, "judged_before DataFrame", ("topic", "document"), ())
@@ -287,3 +265,178 @@ def _groups(collection, pool: Pool, leave_out: str) -> NDArray[np.int64]:
             "one; adjust by common topics instead"
         )
     return group
+
+
+def check_adjusted(measures: list[Measure]) -> None:
+    """Refuse what is no sum of relevances and no ratio of these."""
+    for measure in measures:
+        if measure.kind == "preference":
+            adjusted = sorted(names_of("linear", "count", "ratio"))
+            raise ValueError(
+                f"{measure.label} is no sum of relevances and no ratio of sums, so it is not "
+                f"adjusted; measures that are: {', '.join(adjusted)}"
+            )
+
+
+def _check_request(collection: xr.DataTree, base: str, leave_out: str) -> None:
+    """Refuse options that do not exist, and judgments that are a random sample."""
+    check_choice("base", base, BASES)
+    check_choice("leave_out", leave_out, ("run", "team"))
+    if "design" in collection.children:
+        scheme = collection["design"].attrs.get("scheme")
+        if scheme != "deterministic":
+            raise ValueError(
+                f"the judgments are a random sample ({scheme}), which has no pooling bias: "
+                "be.evaluate with estimator='stat' or 'dyn' estimates from it without bias"
+            )
+
+
+def _top(collection: xr.DataTree, runs: NDArray[np.int64], topics, pool_depth: int) -> NDArray:
+    """Pairs that runs put into the pool on some topics, (run, topic, rank); -1 for none."""
+    return Rankings.of(collection).pair[runs][:, topics, :pool_depth]
+
+
+def _holds(top: NDArray, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether ranks have marked pairs (pair,); True for empty ranks."""
+    return np.append(marked, True)[top]
+
+
+def _warn_topics(collection: xr.DataTree, missing_topics: str) -> None:
+    """Warn of topics without judgments, and of others that score 0 in all runs."""
+    judged = judged_pairs(collection)
+    topics = collection["topic"].to_numpy()
+    count = np.bincount(collection["pair_topic"].to_numpy()[judged], minlength=topics.size)
+    if not count.any():
+        raise ValueError("no topic of the collection has a judgment")
+    if (count == 0).any():
+        text = without_judgment(topics[count == 0], int((count > 0).sum()))
+        warnings.warn(text, stacklevel=3)
+    if missing_topics == "zero":
+        warn_unranked(collection, Rankings.of(collection), count > 0, stacklevel=4)
+
+
+def _informed_runs(
+    collection: xr.DataTree, pool: Pool, before, common: xr.DataArray, pool_depth: int
+) -> xr.DataArray:
+    """Unpooled runs (run,) whose bias the judgments of the common topics can show.
+
+    Some of their documents there have judgments that are not among `before` (pair,), or all have
+    judgments.
+    """
+    top = _top(collection, pool.unpooled_runs, common, pool_depth)
+    judged = _holds(top, judged_pairs(collection))
+    informed = (judged & ~_holds(top, before)).any(axis=(1, 2)) | judged.all(axis=(1, 2))
+    runs = collection["run"].to_numpy()[pool.unpooled_runs]
+    return xr.DataArray(informed, dims="run", coords={"run": runs})
+
+
+def _unjudged_topics(
+    collection: xr.DataTree, pool: Pool, before, measures: list[Measure], pool_depth: int
+) -> xr.DataArray:
+    """Topics (measure, run, topic) where unpooled runs have documents outside `before` (pair,).
+
+    Down to the pool depth, or to the cutoff of a sum of relevances, where that ends before.
+    """
+    top = _top(collection, pool.unpooled_runs, slice(None), pool_depth)
+    missing = ~_holds(top, before)
+    depths = [
+        one.cutoff if one.kind == "linear" and one.cutoff is not None else pool_depth
+        for one in measures
+    ]
+    topics = np.stack([missing[:, :, :depth].any(axis=-1) for depth in depths])
+    return xr.DataArray(
+        topics,
+        dims=("measure", "run", "topic"),
+        coords={
+            "run": collection["run"].to_numpy()[pool.unpooled_runs],
+            "topic": collection["topic"].to_numpy(),
+        },
+    )
+
+
+def _warn_no_spread(unseen: xr.DataArray, base: str) -> None:
+    """Warn of unpooled runs (measure, run) without spread on the common topics: no error."""
+    if not unseen.any():
+        return
+    of_run = unseen.any("measure")
+    first = of_run["run"].to_numpy()[int(np.argmax(of_run.to_numpy()))]
+    other = ["take ", Option("base", "condensed"), ", whose biases differ more, "]
+    warnings.warn(
+        Message(
+            f"the adjustment has no error for {int(of_run.sum())} of the {of_run.size} unpooled "
+            f"runs by some measure, the first is '{first}': its bias is the same on all common "
+            "topics, and need not be on the others, where documents of it have no judgment; name "
+            "more common topics, ",
+            *(other if base == "nonrelevant" else []),
+            "or judge a random sample of the documents",
+        ),
+        stacklevel=3,
+    )
+
+
+def _warn_unjudged_documents(
+    collection: xr.DataTree,
+    pool: Pool,
+    common: xr.DataArray,
+    pool_depth: int,
+    informed: xr.DataArray,
+) -> None:
+    """Warn of unjudged documents of the unpooled runs on the common topics."""
+    top = _top(collection, pool.unpooled_runs, common, pool_depth)
+    missing = (~_holds(top, judged_pairs(collection))).sum(axis=(1, 2))
+    if not missing.any():
+        return
+    runs = informed["run"].to_numpy()
+    unknown = ""
+    if not informed.all():
+        unknown = (
+            f", and has no error for {int((~informed).sum())} of the runs, of which nothing was "
+            f"judged there beyond the pool, the first is '{runs[~informed.values][0]}'"
+        )
+    warnings.warn(
+        f"{int(missing.sum())} documents that unpooled runs return to depth {pool_depth} on the "
+        f"common topics have no judgment and count as non-relevant, {int(missing.max())} of them "
+        f"of run '{runs[int(missing.argmax())]}'; the adjustment assumes that no such "
+        f"document is relevant{unknown}",
+        stacklevel=3,
+    )
+
+
+def _warn_shallow_pool(collection: xr.DataTree, pool: Pool, seen, pool_depth: int) -> None:
+    """Warn where pooled runs have few judgments among those `seen` (pair,) to the pool depth."""
+    topics = np.unique(collection["pair_topic"].to_numpy()[seen])
+    top = _top(collection, pool.pooled_runs, topics, pool_depth)
+    returned = (top >= 0).sum(axis=(0, 1))
+    missing = (~_holds(top, seen)).sum(axis=(0, 1))
+    if missing.sum() < SHARE_UNJUDGED * returned.sum() or not missing.any():
+        return
+    shallow = missing >= SHARE_UNJUDGED * np.maximum(returned, 1)
+    depth = int(np.argmax(shallow))
+    deepest = "not even at rank 1 are they judged for the most part"
+    if depth:
+        deepest = f"they are judged for the most part down to depth {depth}, the "
+    warnings.warn(
+        Message(
+            f"{int(missing.sum())} of {int(returned.sum())} documents that pooled runs return to "
+            f"depth {pool_depth}, counted for each run, have no judgment and count as "
+            f"non-relevant, which hides bias; {deepest}",
+            *([Option("pool_depth"), " to give"] if depth else []),
+        ),
+        stacklevel=3,
+    )
+
+
+def _warn_fully_judged(collection: xr.DataTree, pool: Pool, seen, pool_depth: int) -> None:
+    """Warn of unpooled runs with all judgments among those `seen` (pair,), True for all."""
+    judged = judged_pairs(collection)
+    topics = np.unique(collection["pair_topic"].to_numpy()[judged])
+    top = _top(collection, pool.unpooled_runs, topics, pool_depth)
+    full = _holds(top, judged & seen).all(axis=(1, 2)) & (top >= 0).any(axis=(1, 2))
+    if full.any():
+        first = collection["run"].to_numpy()[pool.unpooled_runs[int(full.argmax())]]
+        warnings.warn(
+            f"every document that {int(full.sum())} of the unpooled runs return to depth "
+            f"{pool_depth} is judged, the first such run is '{first}': plain scores (be.evaluate) "
+            "need no adjusting, and adjusted ones can lie beyond them",
+            stacklevel=3,
+        )

@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,17 +10,10 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.data import DataFrame, Dataset, DataTree, Measure, Table
-from bayeseval.cli.groups import Rankings, grouped
-from bayeseval.cli.output import check_outputs, remark, working, write_result
-from bayeseval.cli.reading import (
-    check_apart,
-    input_files,
-    judgments_of,
-    ordered_files,
-    pooled_collection,
-)
-from bayeseval.cli.remarks import mean_outside, outside_shares, remark_depth, remark_lacking
+from bayeseval.cli.notes import note_depth, note_missing_topics, outside_shares
+from bayeseval.cli.options import DataFrame, Dataset, DataTree, Rankings, Table, grouped
+from bayeseval.cli.output import check_outputs, note, working, write_result
+from bayeseval.cli.reading import ORDER, input_files, ordered_files, read_columns
 from bayeseval.cli.tables import (
     COLUMNS,
     add_cells,
@@ -94,18 +88,27 @@ def adjust(
     unadjusted, adjustment, helps (whether the adjustment is larger than its standard error) and
     confidence (the probability that it brings the score nearer to that of a full pool).
     """
-    written = option.chosen_format(format, output)
+    from bayeseval.adjustment.request import check_adjusted
+    from bayeseval.measures.names import parse_measures
+
+    format = option.output_format(format, output)
     measures = measure or ["RBP(p=0.8)@10"]
-    parsed = _checked_measures(measures, relevance_level)
+    parsed = parse_measures(measures, relevance_level=relevance_level)
+    check_adjusted(parsed)
     _check_options(common_topics or common_qrels, leave_out, teams, interval)
-    check_apart(runs, unpooled)
+    _check_apart(runs, unpooled)
     topic_file = _topic_file(common_topics)
     read = input_files([qrels, common_qrels], [*runs, *unpooled], [topic_file, teams])
     check_outputs({"--output": output}, read)
-    seed = option.chosen_seed(seed)
+    seed = option.checked_seed(seed)
     with ordered_files():
-        before, judged, more = judgments_of(qrels, common_qrels, negative_grades)
-        collection = pooled_collection(judged, runs, unpooled, teams, rankings, negative_grades)
+        before, judged, more = _judgments(qrels, common_qrels, negative_grades)
+        table = None if teams is None else read_columns(teams, "run", "team")
+        options = asdict(rankings) | {"run_table": table, "negative_grades": negative_grades}
+        collection = be.read_collection(judged, runs, **options)
+        collection = be.add_runs(
+            collection, unpooled, contributed=False, on_duplicate=rankings.on_duplicate
+        )
     with working("adjusting"):
         result = be.adjust_scores(
             collection,
@@ -121,30 +124,26 @@ def adjust(
             random_seed=seed,
             ci_prob=ci_prob,
         )
-    remark_depth(collection, rankings.depth, result["measure"].to_numpy())
-    remark_lacking(collection, None, zero=missing_topics == "zero")
-    _remark(collection, result, seed if interval == "bootstrap" else None)
-    _remark_deeper(parsed, pool_depth)
-    options = {"relevance_level": relevance_level, "missing_topics": missing_topics}
-    _remark_unjudged(collection, result, measures, options)
+    note_depth(collection, rankings.depth, result["measure"].to_numpy())
+    note_missing_topics(collection, zero=missing_topics == "zero")
+    _note_adjustment(collection, result, seed if interval == "bootstrap" else None)
+    deeper = [one.label for one in parsed if one.cutoff is None or one.cutoff > pool_depth]
+    if deeper:
+        note(
+            f"{', '.join(deeper)}: beyond the {counted(pool_depth, 'rank')} of the pool "
+            "(--pool-depth); adjusted scores are those of a run judged as deep as pooled ones, "
+            "whose deeper unjudged documents count as non-relevant"
+        )
+    given = {"relevance_level": relevance_level, "missing_topics": missing_topics}
+    _note_unjudged(collection, result, measures, given)
     if interval == "bootstrap":
         result["interval"] = result["bootstrap_interval"]
     about = {"algorithm": result.attrs["algorithm"], "base": base}
     about |= {"pool_depth": pool_depth, "ci_prob": ci_prob}
-    own = written not in ("json", "trec_eval")  # which are those of evaluate
+    shared = format in ("json", "trec_eval")  # which are those of evaluate
     rows = _rows(result)
-    text = as_rows(rows, about, written, _table) if own else as_scores(rows, about, written)
+    text = as_scores(rows, about, format) if shared else as_rows(rows, about, format, _table)
     write_result(text, output)
-
-
-def _checked_measures(measures: list[str], relevance_level: int) -> list[Measure]:
-    """The measures; refused, before files are read, are those that are none or are not adjusted."""
-    from bayeseval.adjustment.request import check_adjusted
-    from bayeseval.measures.names import parse_measures
-
-    parsed = parse_measures(measures, relevance_level=relevance_level)
-    check_adjusted(parsed)
-    return parsed
 
 
 def _check_options(common, leave_out: str, teams: Path | None, interval: str) -> None:
@@ -155,6 +154,16 @@ def _check_options(common, leave_out: str, teams: Path | None, interval: str) ->
         raise ValueError("--interval bootstrap resamples common topics; give --common-topics")
     if (leave_out == "team") != (teams is not None):
         raise ValueError("--leave-out team and --teams go together; give both or neither")
+
+
+def _check_apart(runs: list[str], unpooled: list[str]) -> None:
+    """Refuse a file that is named both as pooled and as unpooled."""
+    from bayeseval.trec.sources import expanded
+
+    pooled = {os.path.realpath(str(path)) for path in expanded(runs, "run")}
+    for path in expanded(unpooled, "run"):
+        if os.path.realpath(str(path)) in pooled:
+            raise ValueError(f"{path} is both a RUN and --unpooled; name it as one of the two")
 
 
 def _topic_file(given: str | None) -> Path | None:
@@ -177,65 +186,90 @@ def _topics(given: str | None, more: DataFrame | None, collection: DataTree) -> 
     return labels
 
 
-def _remark(collection: DataTree, result: Dataset, seed: int | None) -> None:
-    """Say what was adjusted by what, and how often that helps."""
+def _judgments(qrels: str, common_qrels: str | None, negative_grades: str) -> tuple:
+    """Judgments of the pool, all judgments, and those of the common topics alone, if any."""
+    import pandas as pd
+
+    first = _plain_qrels(qrels, negative_grades)
+    if common_qrels is None:
+        return first, first, None
+    more = _plain_qrels(common_qrels, negative_grades)
+    pairs = ["topic", "document"]
+    both = first.merge(more, on=pairs, suffixes=("", "_common"))
+    unjudged = both["grade"].isna() & both["grade_common"].isna()
+    differing = both[(both["grade"] != both["grade_common"]) & ~unjudged]
+    if len(differing):
+        row = differing.iloc[0]
+        raise ValueError(
+            f"{common_qrels}: topic '{row['topic']}' document '{row['document']}' has grade "
+            f"{row['grade_common']}, and {row['grade']} in {qrels}; a document judged in both "
+            "needs the same grade"
+        )
+    return first, pd.concat([first, more]).drop_duplicates(pairs), more
+
+
+def _plain_qrels(path: str, negative_grades: str) -> DataFrame:
+    """Judgments of a file, where more fields can only be a run's: no option reads them."""
+    from bayeseval.trec.qrels import FieldsIgnored
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        judgments = be.trec.qrels_frame(be.read_collection(path, negative_grades=negative_grades))
+    for warning in caught:
+        message = warning.message
+        if isinstance(message, FieldsIgnored):
+            message = UserWarning(f"{message.found} ({ORDER})")
+        warnings.warn(message, stacklevel=2)
+    return judgments
+
+
+def _note_adjustment(collection: DataTree, result: Dataset, seed: int | None) -> None:
+    """Say what the adjustment rests on, and for how many runs it helps."""
     pooled = counted(int(collection["contributed"].to_numpy().sum()), "pooled run")
     unpooled = counted(result.sizes["run"], "unpooled run")
-    how = "left out in turn"
-    if result.attrs["algorithm"] == 2:
-        n_common = counted(int(result["n_common"].max()), "common topic")
-        how = f"{n_common} of {int(result['n_topics'].max())}"
-    remark(f"{unpooled} beside {pooled}, {how}" + ("" if seed is None else f", seed {seed}"))
+    by_topics, n_common = result.attrs["algorithm"] == 2, 0
+    basis = "left out in turn"
+    if by_topics:
+        n_common = int(result["n_common"].max())
+        basis = f"{counted(n_common, 'common topic')} of {int(result['n_topics'].max())}"
+    note(f"{unpooled} beside {pooled}, {basis}" + ("" if seed is None else f", seed {seed}"))
     outside, judged = result.attrs["judged_outside_pool"], result.attrs["n_judged"]
     if outside:
-        remark(
+        note(
             f"{outside} of {judged} judged documents are in no run's first "
             f"{result.attrs['pool_depth']} ranks: the pool was deeper, or not all runs that made "
             "it are among RUN"
         )
     aside = result.attrs["judged_set_aside"]
-    if aside and result.attrs["algorithm"] == 1:
-        remark(
+    if aside and not by_topics:
+        note(
             f"{aside} of {judged} judged documents are set aside, because no RUN brought them into "
             "the pool: unadjusted scores are below those of evaluate"
         )
-    if result.attrs["algorithm"] == 2 and int(result["n_common"].max()) == 1:
-        remark("one common topic gives no standard error; name two or more")
-        return
-    if result["helps"].isnull().all():
-        return
-    helps = result["helps"].sum("run", skipna=True)
-    shares = [f"{label} {int(number)}" for label, number in helps.to_series().items()]
-    remark(
-        f"runs whose adjustment is larger than its standard error, of {result.sizes['run']}: "
-        + "; ".join(shares)
-    )
-
-
-def _remark_deeper(measures: list[Measure], pool_depth: int) -> None:
-    """Say which measures look beyond the pool, whose adjusted scores are no full ones."""
-    deeper = [one.label for one in measures if one.cutoff is None or one.cutoff > pool_depth]
-    if deeper:
-        remark(
-            f"{', '.join(deeper)}: beyond the {counted(pool_depth, 'rank')} of the pool "
-            "(--pool-depth); adjusted scores are those of a run judged as deep as pooled ones, "
-            "whose deeper unjudged documents count as non-relevant"
+    if n_common == 1:
+        note("one common topic gives no standard error; name two or more")
+    elif result["helps"].notnull().any():
+        helps = result["helps"].sum("run", skipna=True)
+        shares = [f"{label} {int(number)}" for label, number in helps.to_series().items()]
+        note(
+            f"runs whose adjustment is larger than its standard error, of {result.sizes['run']}: "
+            + "; ".join(shares)
         )
 
 
-def _remark_unjudged(
+def _note_unjudged(
     collection: DataTree, result: Dataset, measures: list[str], options: dict
 ) -> None:
-    """Say how much of the unpooled runs is unjudged, where intervals speak of the pooled ones."""
+    """Say how much of the unpooled runs is unjudged, where intervals are for the pooled ones."""
     if result.attrs["algorithm"] != 1:
         return
     unpooled = be.select(collection, runs=result["run"].to_numpy())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # said when they were adjusted
+        warnings.simplefilter("ignore", UserWarning)  # adjust_scores has warned
         scores = be.evaluate(unpooled, measures, estimator="assumed", **options)
-    shares = outside_shares(mean_outside(scores))
+        shares = outside_shares(be.mean_over_topics(scores)["outside_weight"])
     if shares:
-        remark(
+        note(
             f"weight of unpooled runs on unjudged documents, mean over runs: {shares}; the "
             "interval is for runs like the pooled ones"
         )

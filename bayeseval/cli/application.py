@@ -16,7 +16,7 @@ from bayeseval.cli.demo import demo
 from bayeseval.cli.doctor import doctor
 from bayeseval.cli.evaluate import evaluate
 from bayeseval.cli.fit import fit
-from bayeseval.cli.output import remark, told, typed, write_aside
+from bayeseval.cli.output import note, one_line, write_stderr
 from bayeseval.cli.plan import plan
 from bayeseval.cli.rank import rank
 from bayeseval.cli.report import report
@@ -27,7 +27,6 @@ _NO_NUMBER = re.compile(r"Invalid value for '(.*)': Input should be a valid (int
 _TOO_SMALL = re.compile(
     r"Invalid value for '(.*)': Input should be greater than or equal to ([0-9]+)"
 )
-_KINDS = {"integer": "whole number", "number": "number"}
 MISTAKE = 2
 INTERRUPTED = 130
 COMPLETING = "_BAYESEVAL_COMPLETE"  # what a shell sets to ask for completions
@@ -106,19 +105,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.simplefilter("default", category)
         # to developers; some libraries' are UserWarnings too
         warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.simplefilter("ignore", TopicsUnranked)  # said by `remark_lacking`
-        warnings.showwarning = _shown_once()
+        warnings.simplefilter("ignore", TopicsUnranked)  # a note says so
+        warnings.showwarning = _show_once()
         try:
             if not words and COMPLETING not in os.environ:
                 with command.make_context("bayeseval", [], resilient_parsing=True) as top:
-                    write_aside(command.get_help(top))
+                    write_stderr(command.get_help(top))
                 return MISTAKE
             code = command(words, prog_name="bayeseval", standalone_mode=False)
         except (KeyboardInterrupt, typer.Abort):
-            remark("interrupted")
+            note("interrupted")
             return INTERRUPTED
         except (USAGE_ERROR, ValueError, KeyError, OSError) as error:
-            remark(_sentence(error))
+            note(_sentence(error))
             return MISTAKE
     return code if isinstance(code, int) else 0
 
@@ -126,26 +125,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _sentence(error: BaseException) -> str:
     """The message of an error on one line."""
     if not isinstance(error, USAGE_ERROR):
-        return told(error)
+        return one_line(error)
     text = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
     text = text.replace("Value error, ", "")  # the library's word for any wrong choice
-    text = _NO_NUMBER.sub(lambda found: f"{found[1]} takes a {_KINDS[found[2]]}", text)
+    text = _NO_NUMBER.sub(r"\1 takes a \2", text).replace(
+        " takes a integer", " takes a whole number"
+    )
     text = _TOO_SMALL.sub(r"\1 must be at least \2", text)
     if text.startswith("Missing "):
-        meant = getattr(getattr(error, "param", None), "help", None) or "not given"
+        missing = getattr(getattr(error, "param", None), "help", None) or "not given"
         command = getattr(getattr(error, "ctx", None), "command_path", "bayeseval")
-        text = f"{text.rstrip('.')}: {meant.rstrip('.')}; {command} --help says more"
-    return typed(text)
+        text = f"{text.rstrip('.')}: {missing.rstrip('.')}; see {command} --help"
+    return one_line(text)
 
 
-def _shown_once() -> Callable[..., None]:
+def _show_once() -> Callable[..., None]:
     """What writes a warning as one line, without the place in our code, the first time alone."""
-    said = set()
+    shown = set()
 
     def show(message, category, filename, lineno, file=None, line=None) -> None:
-        text = told(message) if isinstance(message, Warning) else typed(message)
-        if text not in said:
-            said.add(text)
-            remark(f"warning: {text}")
+        text = one_line(message)
+        if text not in shown:
+            shown.add(text)
+            note(f"warning: {text}")
 
     return show

@@ -2,33 +2,40 @@
 
 import math
 import warnings
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.combining import check_combinable, remark_differences, with_model
-from bayeseval.cli.data import DataFrame, Dataset, DataTree, Table
-from bayeseval.cli.estimating import (
-    COMBINED,
-    check_population,
-    estimating,
-    fitting,
-    learned_from,
-    read_judged,
+from bayeseval.cli.notes import (
+    note_depth,
+    note_lengths,
+    note_missing_topics,
+    note_no_error,
+    note_outside_weight,
 )
-from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
-from bayeseval.cli.output import remark, working, write_result
-from bayeseval.cli.reading import check_level, check_measures, groups_of_topics
-from bayeseval.cli.remarks import (
-    mean_outside,
-    remark_denominators,
-    remark_depth,
-    remark_lacking,
-    remark_no_error,
-    remark_outside_weight,
+from bayeseval.cli.options import (
+    DataFrame,
+    Dataset,
+    DataTree,
+    Estimated,
+    Judged,
+    Rankings,
+    Table,
+    grouped,
+)
+from bayeseval.cli.output import note, working, write_result
+from bayeseval.cli.reading import (
+    COMBINED,
+    check_combinable,
+    check_level,
+    check_measures,
+    check_population,
+    combined,
+    estimate_options,
+    groups_of_topics,
+    read_judged,
 )
 from bayeseval.cli.tables import OVER, add_cells, as_rows, interval_cell, new_table, number_cell
 from bayeseval.messages import counted, percent
@@ -36,8 +43,6 @@ from bayeseval.messages import counted, percent
 COLUMNS = ["run_a", "run_b", "measure", "estimator", "estimate", "standard_error"]
 COLUMNS += ["lower", "upper", "probability_better", "standardised"]
 COLUMNS += ["p_value", "p_holm", "p_tukey", "outside_weight_a", "outside_weight_b"]
-ROUNDING = 1e-9  # of scores
-WORSE = 3  # exit code; 1 is that of an error that nobody foresaw
 EQUIVALENCE = ["probability_equivalent", "p_equivalence", "equivalent"]
 
 
@@ -63,7 +68,7 @@ def compare(
             "--fail-if-worse",
             help="Exit code 3 if a run is worse than the --reference: if its interval lies below "
             "0, or below minus --equivalence. Of many comparisons some fail by chance: raise "
-            "--ci-prob. Combined intervals hold on average over runs, those of dyn for each.",
+            "--ci-prob. Combined intervals are valid on average over runs, those of dyn for each.",
         ),
     ] = False,
     prior: option.Prior = None,
@@ -78,65 +83,65 @@ def compare(
     outside_weight_b (weight on documents that are unjudged or outside the sampling frame). Combined
     scores have no tests: standardised, p values and equivalent are empty.
 
-    In tables P(a > b) is probability_better, which rests on a prior that is learned from all pairs
-    (--prior; from two runs next to nothing is learned), and size is standardised: the difference
+    In tables P(a > b) is probability_better, which rests on a prior that is estimated from all
+    pairs (--prior; two runs say almost nothing about it), and size is standardised: the difference
     over the standard deviation of the topics' differences.
     """
-    written = option.chosen_format(format, output)
+    format = option.output_format(format, output)
+    combining = estimated.estimator == COMBINED
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     check_population(population, estimated.estimator)
-    _check_asked(estimated.estimator, reference, fail_if_worse, topic_groups)
-    options, ci_prob = estimating(estimated, judged), estimated.ci_prob
-    groups = groups_of_topics(topic_groups)
-    collection = read_judged(qrels, runs, judged, rankings, output, topic_groups)
-    check_level(collection, estimated.relevance_level, measure)
-    asked = {"reference": reference, "ci_prob": ci_prob, "equivalence": equivalence}
-    if estimated.estimator == COMBINED:
-        pairs = _combined(collection, measure, asked, prior, options, fitting(estimated, seed))
-    else:
-        asked |= {"population": population, "prior": prior or "normal", "random_seed": seed}
-        asked["topic_groups"] = groups
-        with working("comparing"):
-            pairs = be.compare(collection, measure, **asked, **options)
-    remark_depth(collection, rankings.depth, pairs["measure"].to_numpy())
-    remark_lacking(collection, None, zero=estimated.missing_topics == "zero")
-    remark_denominators(pairs)
-    _remark_errors(pairs)
-    _remark_prior(pairs, collection.sizes["run"])
-    pairs = _with_outside_weight(pairs, collection, measure, options)
-    about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob", "prior")}
-    about |= {"seed": seed} | learned_from(estimated)
-    columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
-    # a posterior has no tests, whose columns are empty
-    rows = be.to_frame(pairs).assign(estimator=estimated.estimator).reindex(columns=columns)
-    if estimated.estimator == "assumed":
-        _warn_reversible(rows)
-    write_result(as_rows(rows, about, written, _table), output)
-    if fail_if_worse:
-        _fail_if_worse(rows, equivalence or 0.0)
-
-
-def _check_asked(
-    estimator: str, reference: str | None, fail_if_worse: bool, topic_groups: Path | None
-) -> None:
-    """Refuse options that need another one, or do not go with the estimator."""
     if fail_if_worse and reference is None:
         raise ValueError(
             "--fail-if-worse needs the run that others may not fall behind; give it by --reference"
         )
-    if topic_groups is not None and estimator == COMBINED:
+    if topic_groups is not None and combining:
         raise ValueError("--topic-groups is for the population of topics, not combined scores")
+    options, ci_prob = estimate_options(estimated, judged), estimated.ci_prob
+    groups = groups_of_topics(topic_groups)
+    collection = read_judged(qrels, runs, judged, rankings, output, topic_groups)
+    check_level(collection, estimated.relevance_level, measure)
+    asked: dict[str, Any] = {"reference": reference, "ci_prob": ci_prob, "equivalence": equivalence}
+    if combining:
+        pairs, scores = _combined(collection, measure, estimated, options, asked, prior, seed)
+    else:
+        asked |= {"population": population, "prior": prior or "normal", "random_seed": seed}
+        with working("comparing"):
+            pairs = be.compare(collection, measure, topic_groups=groups, **asked, **options)
+        scores = _scores(collection, measure, options)
+    note_depth(collection, rankings.depth, pairs["measure"].to_numpy())
+    note_missing_topics(collection, zero=estimated.missing_topics == "zero")
+    _note_errors(pairs, collection.sizes["run"])
+    note_outside_weight(scores)
+    weights = {
+        f"outside_weight_{side}": scores["outside_weight"]
+        .sel(run=pairs[f"run_{side}"])
+        .reset_coords(drop=True)
+        for side in "ab"
+    }
+    about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob", "prior")}
+    about |= {"seed": seed} | ({"learn_from": estimated.learn_from} if combining else {})
+    columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
+    # a posterior has no tests, whose columns are empty
+    rows = be.to_frame(pairs.assign(weights)).assign(estimator=estimated.estimator)
+    rows = rows.reindex(columns=columns)
+    if estimated.estimator == "assumed":
+        _warn_reversible(rows)
+    write_result(as_rows(rows, about, format, _table), output)
+    if fail_if_worse:
+        _fail_if_worse(rows, equivalence or 0.0)
 
 
 def _combined(
     collection: DataTree,
     measure: list[str],
+    estimated: Estimated,
+    options: dict[str, Any],
     asked: dict[str, Any],
     prior: str | None,
-    options: dict[str, Any],
-    how: dict[str, Any],
-) -> Dataset:
-    """Differences of scores by design and model combined, and what is to be said of the scores."""
+    seed: int,
+) -> tuple[Dataset, Dataset]:
+    """Differences of scores by design and model combined, and the scores."""
     import numpy as np
 
     from bayeseval.evaluation import compared_pairs
@@ -145,67 +150,71 @@ def _combined(
     compared_pairs(collection["run"].to_numpy(), asked["reference"])  # refused before the fit
     equivalence_margins(asked["equivalence"], np.array(measure))
     check_combinable(collection, measure, options["relevance_level"])
-    with working("estimating"):
-        scores = be.evaluate(collection, measure, **options)
-        mean = be.mean_over_topics(scores, ci_prob=asked["ci_prob"])
-    known = with_model(collection, mean, options, how)
-    remark_denominators(known)
-    pairs = be.rankings.compare_draws(known, prior=prior, **asked)
-    plain = be.compare(collection, measure, **asked | {"equivalence": None}, **options)
-    remark_differences(pairs, plain)
-    return pairs
+    scores = combined(collection, measure, estimated, options, seed)
+    pairs = be.rankings.compare_draws(scores, prior=prior, **asked)
+    note_differences(
+        pairs, be.compare(collection, measure, **asked | {"equivalence": None}, **options)
+    )
+    return pairs, scores
 
 
-def _remark_errors(pairs: Dataset) -> None:
-    """Say which differences have no error."""
-    if pairs.attrs["population"] == "sample":
-        remark_no_error(pairs)
-    elif (pairs["n_topics"] == 1).any():
-        remark(
-            "a difference on 1 topic has no standard error: that comes from its spread over topics"
+def note_differences(pairs: Dataset, by_dyn: Dataset) -> None:
+    """Say how long the intervals of differences are, and which differences dyn knows better."""
+    length, of_dyn = (
+        one["interval"].diff("ci_bound").isel(ci_bound=0, drop=True) for one in (pairs, by_dyn)
+    )
+    ratio = length / of_dyn.where(of_dyn > 0)
+    note_lengths(ratio.median("comparison"), "median of the differences")
+    ratio = ratio.where((of_dyn > 0) | (length <= 0), float("inf"))  # dyn is certain, and dyn alone
+    longer = ratio.max("measure").fillna(0.0).to_numpy()
+    number, worst = int((longer > 1.25).sum()), int(longer.argmax())
+    if number:
+        pair = " and ".join(str(pairs[name].to_numpy()[worst]) for name in ("run_a", "run_b"))
+        note(
+            f"dyn knows {number} of {counted(longer.size, 'difference')} better, most that of "
+            f"{pair} (its interval is {1.0 / longer[worst]:.2f} times as long): take --estimator "
+            "dyn for such pairs"
         )
 
 
-def _remark_prior(pairs: Dataset, n_runs: int) -> None:
-    """Say of two runs that a prior is hardly learned from them."""
+def _scores(collection: DataTree, measure: list[str], options: dict) -> Dataset:
+    """Means over topics, of which the weight on what nobody could judge is needed."""
+    from bayeseval.estimators import HAS_COVARIANCE
+
+    if options["estimator"] in HAS_COVARIANCE:  # the weight is that of the frame
+        options = options | {"estimator": "stat", "predictor": None, "denominator": "topic"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # compare has warned
+        return be.mean_over_topics(be.evaluate(collection, measure, **options))
+
+
+def _note_errors(pairs: Dataset, n_runs: int) -> None:
+    """Say which differences have no error, and of two runs that their prior says little."""
+    if pairs.attrs["population"] == "sample":
+        note_no_error(pairs)
+    elif (pairs["n_topics"] == 1).any():
+        note(
+            "a difference on 1 topic has no standard error: that comes from its spread over topics"
+        )
     if n_runs < 3 and pairs.attrs["prior"] != "flat":
-        remark(
-            "P(a > b) rests on a prior of the difference that is learned from all pairs of runs, "
+        note(
+            "P(a > b) rests on a prior of the difference that is estimated from all pairs of runs, "
             "and 2 runs are one pair: it is mostly what is assumed beforehand, and less sure than "
             "the interval; --prior flat goes by the interval alone"
         )
 
 
-def _with_outside_weight(pairs, collection, measure: list[str], options: dict) -> Dataset:
-    """Pairs with their runs' weight on what nobody could judge; how much there is is said."""
-    from bayeseval.estimators import HAS_COVARIANCE
-
-    if options["estimator"] in HAS_COVARIANCE:  # the weight is that of the frame: the least to ask
-        own = {"estimator": "stat", "predictor": None}
-        options = options | own | {"estimator_options": {"denominator": "topic"}}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said already
-        scores = be.evaluate(collection, measure, **options)
-    remark_outside_weight(scores)
-    outside = mean_outside(scores)
-    weights = {
-        f"outside_weight_{side}": outside.sel(run=pairs[f"run_{side}"]).reset_coords(drop=True)
-        for side in "ab"
-    }
-    return pairs.assign(weights)
-
-
 def _warn_reversible(rows: DataFrame) -> None:
-    """Say where unjudged documents, which count as non-relevant, could turn a difference round."""
+    """Warn where unjudged documents, which count as non-relevant, could reverse a difference."""
     estimate = rows["estimate"]
     beyond = rows["outside_weight_b"] - rows["outside_weight_a"] - estimate
-    turned = beyond.where(estimate > 0, -beyond) > ROUNDING
-    found = rows.loc[turned & (estimate != 0.0)]
-    if found.empty:
+    reversible = beyond.where(estimate > 0, -beyond) > 1e-9  # rounding of scores
+    affected = rows.loc[reversible & (estimate != 0.0)]
+    if affected.empty:
         return
-    first = found.iloc[0]
+    first = affected.iloc[0]
     warnings.warn(
-        f"{len(found)} of {counted(len(rows), 'comparison')} may be reversed by documents that "
+        f"{len(affected)} of {counted(len(rows), 'comparison')} may be reversed by documents that "
         "nobody judged and that count as non-relevant: the run that scores lower has more of them, "
         f"by more than the difference; the first is {first['measure']} of {first['run_a']} and "
         f"{first['run_b']}, difference {first['estimate']:z.4f}, weights on unjudged documents "
@@ -219,8 +228,8 @@ def _fail_if_worse(rows: DataFrame, margin: float) -> None:
     worse, unknown = rows.loc[rows["upper"] < -margin], rows.loc[rows["upper"].isna()]
     if len(worse):
         named = ", ".join(f"{row['run_a']} ({row['measure']})" for row in worse.to_dict("records"))
-        remark(f"worse than {worse.iloc[0]['run_b']}: {named}")
-        raise typer.Exit(WORSE)
+        note(f"worse than {worse.iloc[0]['run_b']}: {named}")
+        raise typer.Exit(3)  # 1 is the code of an unforeseen error
     if len(unknown):
         first = unknown.iloc[0]
         raise ValueError(
@@ -256,7 +265,7 @@ def _table(rows: DataFrame, about: dict) -> Table:
         cells = [f"{row['estimate']:z.4f} {interval_cell(row)}".rstrip()]
         cells += [number_cell(row[name], form) for name, form in columns.values()]
         if tested:
-            told = "yes" if row["equivalent"] else "no"
-            cells.append("-" if math.isnan(row["p_equivalence"]) else told)
+            verdict = "yes" if row["equivalent"] else "no"
+            cells.append("-" if math.isnan(row["p_equivalence"]) else verdict)
         add_cells(table, row["run_a"], row["run_b"], row["measure"], *cells)
     return table

@@ -6,10 +6,9 @@ from typing import Annotated, Any
 import typer
 
 import bayeseval as be
-from bayeseval.cli.data import DataFrame, Dataset, DataTree, Table
-from bayeseval.cli.options import chosen_seed, folder
-from bayeseval.cli.output import check_folder, remark, working, write_result, written_whole
-from bayeseval.cli.tables import FURTHER, add_cells, as_csv, new_table, rendered, score_rows
+from bayeseval.cli.options import Dataset, DataTree, Table, checked_seed, folder
+from bayeseval.cli.output import check_folder, note, working, write_result, written_whole
+from bayeseval.cli.tables import ERRORS, add_cells, as_csv, new_table, rendered, score_rows
 
 ESTIMATORS = ("assumed", "stat", "dyn")
 MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
@@ -25,7 +24,6 @@ POOL_DEPTH = 5
 # from good to bad, by MAP on all judgments; the last two did not make the pool
 RUNS = ("run021", "run118", "run004", "run055", "run097", "run114")
 NEW = ("run101", "run105")
-JUDGE_ERRORS = (0.1, 0.3)  # of a document that is not relevant, and of one that is
 
 
 def demo(
@@ -49,8 +47,10 @@ def demo(
     if files is not None:
         write_files(files)
         return
+    import pandas as pd
+
     check_folder("--output", output)
-    seed = chosen_seed(seed)
+    seed = checked_seed(seed)
     with working(f"sampling {budget} documents a topic, and estimating"):
         collection = be.simulate.demo_collection()
         design = be.designs.pps_strata(collection, budget=budget)
@@ -61,23 +61,15 @@ def demo(
             for name in ESTIMATORS
         }
     output.mkdir(parents=True, exist_ok=True)
-    _save_scores(truth, means, output / "scores.csv")
+    parts = [truth.assign_attrs(estimator="truth"), *means.values()]
+    rows = pd.concat(map(score_rows, parts), ignore_index=True).drop(columns=ERRORS)
+    write_result(as_csv(rows, {}), output / "scores.csv")
     picture = be.plots.plot_intervals(means, SHOWN, truth=truth, runs=_best_runs(truth))
     figure: Any = picture.figure
     with written_whole(output / "intervals.png") as unfinished:
         figure.savefig(unfinished, dpi=150)
     write_result(rendered(_table(truth, means, budget)) + NOTE, None)
-    remark(f"scores of all runs in {output / 'scores.csv'}, plot in {output / 'intervals.png'}")
-
-
-def _save_scores(truth: Dataset, means: dict[str, Dataset], path: Path) -> None:
-    """Write every run's scores: the truth (estimator `truth`), then each estimator's."""
-    import pandas as pd
-
-    parts = [score_rows(truth.assign_attrs(estimator="truth"))]
-    parts += [score_rows(mean) for mean in means.values()]
-    rows = pd.concat(parts, ignore_index=True).drop(columns=FURTHER)
-    write_result(as_csv(rows, {}), path)
+    note(f"scores of all runs in {output / 'scores.csv'}, plot in {output / 'intervals.png'}")
 
 
 def _best_runs(truth: Dataset) -> list[str]:
@@ -93,20 +85,20 @@ def _table(truth: Dataset, means: dict[str, Dataset], budget: int) -> Table:
     table = new_table(title, ("run",), ("truth", *named))
     for run in _best_runs(truth):
         place = {"measure": SHOWN, "run": run}
-        cells = [_cell(mean.sel(place)) for mean in means.values()]
-        add_cells(table, run, f"{truth['estimate'].sel(place).item():.3f}", *cells)
+        cells = [f"{truth['estimate'].sel(place).item():.3f}"]
+        for mean in means.values():
+            one = mean.sel(place)
+            lower, upper = one["interval"].transpose("ci_bound").to_numpy()
+            interval = "" if lower != lower else f" ({lower:.3f} to {upper:.3f})"
+            cells.append(f"{one['estimate'].item():.3f}{interval}")
+        add_cells(table, run, *cells)
     return table
-
-
-def _cell(mean: Dataset) -> str:
-    """Estimate and, where the design gives one, its interval."""
-    lower, upper = mean["interval"].transpose("ci_bound").to_numpy()
-    estimate = f"{mean['estimate'].item():.3f}"
-    return estimate if lower != lower else f"{estimate} ({lower:.3f} to {upper:.3f})"
 
 
 def write_files(folder: Path) -> None:
     """Write runs/, new/, complete.qrels, pool.qrels and llm.qrels into a folder."""
+    import numpy as np
+
     check_folder("--files", folder)
     if folder.exists() and any(folder.iterdir()):
         raise ValueError(f"--files {folder} must name a new or an empty folder")
@@ -114,41 +106,35 @@ def write_files(folder: Path) -> None:
     for place, runs in (("runs", RUNS), ("new", NEW)):
         (folder / place).mkdir(parents=True)
         for run in runs:
-            be.write_run(collection, run, folder / place / f"{run}.txt")
-    complete = be.qrels_frame(collection)
+            be.trec.write_run(collection, run, folder / place / f"{run}.txt")
+    complete = be.trec.qrels_frame(collection)
     pool = be.designs.depth_pool(collection, POOL_DEPTH, runs=list(RUNS))
     pooled = pool["inclusion_probability"].to_numpy() > 0  # of pairs, all of which are judged
-    tables = {"complete": complete, "pool": complete[pooled], "llm": _labels(complete)}
+    # labels with errors: of documents that are not relevant .1, of relevant ones .3
+    grade = complete["grade"].to_numpy()
+    wrong = np.random.default_rng(1).random(grade.size) < np.where(grade > 0, 0.3, 0.1)
+    labels = complete.assign(grade=np.where(wrong, 1 - grade, grade))
+    tables = {"complete": complete, "pool": complete[pooled], "llm": labels}
     for name, table in tables.items():
         with written_whole(folder / f"{name}.qrels") as unfinished:
-            be.write_qrels(be.read_collection(table), unfinished)
+            be.trec.write_qrels(be.read_collection(table), unfinished)
     listed = f"{len(RUNS)} runs in runs/ and {len(NEW)} in new/, {N_TOPICS} topics, {DEPTH} ranks"
-    remark(f"wrote into {folder}: {listed}")
-    remark(
+    note(f"wrote into {folder}: {listed}")
+    note(
         f"complete.qrels judges all {len(complete)} documents retrieved, pool.qrels the "
         f"{int(pooled.sum())} at ranks 1 to {POOL_DEPTH} of runs/, llm.qrels labels all with errors"
     )
 
 
 def _small_collection() -> DataTree:
-    """Some runs and topics of the shipped collection; what its pool lacks is not relevant."""
+    """Some runs and topics of the shipped collection; all its documents get a grade."""
     shipped = be.simulate.demo_collection()
     topics = shipped["topic"].to_numpy()[:N_TOPICS].tolist()
     cut = be.select(shipped, runs=[*RUNS, *NEW], topics=topics)
-    runs = be.runs_frame(cut)
+    runs = be.trec.runs_frame(cut)
     rank = runs.groupby(["run", "topic"]).cumcount()
     runs = runs.loc[rank < DEPTH]
     pairs = runs.drop_duplicates(["topic", "document"]).loc[:, ["topic", "document"]]
-    pairs = pairs.merge(be.qrels_frame(cut), how="left")
+    pairs = pairs.merge(be.trec.qrels_frame(cut), how="left")
     pairs["grade"] = pairs["grade"].fillna(0).clip(lower=0).astype(int)
     return be.read_collection(pairs, runs)
-
-
-def _labels(complete: DataFrame) -> DataFrame:
-    """What a judge with errors says of every document."""
-    import numpy as np
-
-    random = np.random.default_rng(1)
-    grade = complete["grade"].to_numpy()
-    wrong = random.random(grade.size) < np.where(grade > 0, JUDGE_ERRORS[1], JUDGE_ERRORS[0])
-    return complete.assign(grade=np.where(wrong, 1 - grade, grade))

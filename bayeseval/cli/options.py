@@ -1,12 +1,29 @@
-"""Arguments and options of the commands."""
+"""Arguments and options of the commands, groups of them, and the types that commands pass on."""
 
+import inspect
 import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from bayeseval.whole_file import expanded_path
+
+if TYPE_CHECKING:  # none of these packages is needed for `--help`
+    import numpy
+    import pandas
+    import rich.table
+    import xarray
+
+type Array = numpy.ndarray
+type DataFrame = pandas.DataFrame
+type DataArray = xarray.DataArray
+type DataTree = xarray.DataTree
+type Dataset = xarray.Dataset
+type Table = rich.table.Table
 
 
 def folder(name: str) -> Path:
@@ -62,14 +79,15 @@ Predictor = Annotated[
 Denominator = Annotated[
     Literal["counts", "topic"] | None,
     typer.Option(
-        help="AP, nDCG, R@k, Rprec divide by counts (all topics tell) or topic (its own sample).",
+        help="Number of relevant documents that AP, nDCG, R@k, Rprec divide by: estimated from the "
+        "counts of all topics, or from the sample of the topic.",
         show_default="counts; stat and dyn only",
     ),
 ]
 LearnFrom = Annotated[
     Literal["design", "all"],
     typer.Option(
-        help="Runs that the model learns from: those of the design, or all RUNs, which errs less "
+        help="Runs that the model is fitted to: those of the design, or all RUNs, which errs less "
         "(not where some were made with a look at the judgments)."
     ),
 ]
@@ -78,8 +96,8 @@ Labels = Annotated[
     typer.Option(
         metavar="[NAME=]FILE",
         help="Relevance labels from an LLM or another assessor (lines `topic iter document label`, "
-        "CSV with the header topic,document,label, or JSON). dyn, combined and fit learn how "
-        "reliable they are; sample favours documents that they call relevant. Repeatable.",
+        "CSV with the header topic,document,label, or JSON). dyn, combined and fit estimate how "
+        "reliable they are; sample favours documents labelled relevant. Repeatable.",
         show_default=False,
     ),
 ]
@@ -109,7 +127,7 @@ TopicGroups = Annotated[
 Prior = Annotated[
     Literal["normal", "flat"] | None,
     typer.Option(
-        help="Prior of the true differences: learned from all pairs, or flat (overconfident, but "
+        help="Prior of the true differences: estimated from all pairs, or flat (overconfident, but "
         "for combined scores, which hold prior knowledge).",
         show_default="normal; flat for combined",
     ),
@@ -193,10 +211,72 @@ CertainQrels = Annotated[
     ),
 ]
 Seed = Annotated[int | None, typer.Option(help="Random seed.", show_default="random")]
-LARGEST_SEED = 2**63 - 1  # what a design file can hold
 
 
-def chosen_format(format: str | None, output: Path | None) -> str:
+@dataclass(kw_only=True)
+class Rankings:
+    """How run files are read."""
+
+    depth: Depth = None
+    on_duplicate: OnDuplicate = "error"
+    score_type: ScoreType = "float64"
+
+
+@dataclass(kw_only=True)
+class Judged:
+    """How judgments are read and joined to runs."""
+
+    qrels_format: QrelsFormat = "qrels"
+    negative_grades: NegativeGrades = "unjudged"
+    design: DesignRead = None
+    labels: Labels = None
+
+
+@dataclass(kw_only=True)
+class Estimated:
+    """How scores are estimated."""
+
+    estimator: Estimator
+    predictor: Predictor = None
+    denominator: Denominator = None
+    ci_prob: CiProb = 0.9
+    outside: Outside = "nonrelevant"
+    missing_topics: MissingTopics = "zero"
+    relevance_level: RelevanceLevel = 1
+    learn_from: LearnFrom = "design"
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes the options of its groups one by one, as typer reads signatures.
+
+    A ~ at the beginning of a path that the shell did not expand is the home folder.
+    """
+    own = inspect.signature(command, eval_str=True)
+    groups: dict[str, Any] = {
+        name: parameter.annotation
+        for name, parameter in own.parameters.items()
+        if is_dataclass(parameter.annotation)
+    }
+
+    @wraps(command)
+    def flat(**given) -> None:
+        for name, value in given.items():
+            given[name] = expanded_path(value) if isinstance(value, Path) else value
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    listed = []
+    for name, parameter in own.parameters.items():
+        group = inspect.signature(groups[name], eval_str=True) if name in groups else None
+        listed += [parameter] if group is None else group.parameters.values()
+    listed = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in listed]
+    flat.__signature__ = own.replace(parameters=listed)  # pyright: ignore
+    flat.__annotations__ = {parameter.name: parameter.annotation for parameter in listed}
+    return flat
+
+
+def output_format(format: str | None, output: Path | None) -> str:
     """The format asked for, else the one that the name of the output file ends in, else a table.
 
     A name that promises a format that is not written is a ValueError, whatever is asked for.
@@ -224,15 +304,15 @@ def check_page(output: Path) -> None:
 
 def output_ending(output: Path | None) -> str:
     """Ending of an output file without that of its compression, in small letters."""
-    from bayeseval.trec.compression import bare_name
+    from bayeseval.trec.sources import bare_name
 
     return "" if output is None else Path(bare_name(output)).suffix.lower()
 
 
-def chosen_seed(seed: int | None) -> int:
-    """The seed asked for, or a random one; none that no design file can hold."""
+def checked_seed(seed: int | None) -> int:
+    """The seed asked for, or a random one; one that no design file can hold is a ValueError."""
     if seed is None:
         return secrets.randbits(32)
-    if not 0 <= seed <= LARGEST_SEED:
-        raise ValueError(f"--seed must be a whole number from 0 to {LARGEST_SEED}, not {seed}")
+    if not 0 <= seed < 2**63:
+        raise ValueError(f"--seed must be a whole number from 0 to {2**63 - 1}, not {seed}")
     return seed

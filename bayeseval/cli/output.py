@@ -1,4 +1,4 @@
-"""Results to stdout or to whole files, progress and remarks to stderr."""
+"""Results to stdout or to whole files, progress and notes to stderr."""
 
 import errno
 import os
@@ -24,7 +24,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) ->
     too, or another output is a ValueError, as is an ending of ``--output`` by which nothing is
     compressed here; a file that must not be written is an OSError.
     """
-    from bayeseval.trec.compression import check_ending
+    from bayeseval.trec.sources import check_ending
 
     inputs = list(inputs)
     before: list[tuple[str, Path]] = []
@@ -101,7 +101,7 @@ def written_whole(path: Path | None) -> Iterator[Path]:
 
 def write_result(text: str, path: Path | None) -> None:
     """Write to stdout, or whole to a file, compressed as its ending says."""
-    from bayeseval.trec.compression import write_whole
+    from bayeseval.trec.sources import write_whole
 
     if path is None or path == STDOUT:
         if sys.stdout is not None and sys.stdout.isatty():
@@ -124,19 +124,19 @@ def _write_stdout(content: str | bytes) -> None:
             sys.stdout.write(content)
         sys.stdout.flush()
     except UnicodeEncodeError as error:
-        lacking = error.object[error.start]
+        missing = error.object[error.start]
         raise ValueError(
-            f"stdout is written as {sys.stdout.encoding}, which has no {lacking!r}; "
+            f"stdout is written as {sys.stdout.encoding}, which has no {missing!r}; "
             "set PYTHONIOENCODING=utf-8 in the environment"
         ) from error
     except OSError as error:
-        _to_nowhere(sys.stdout)
+        _discard(sys.stdout)
         if not isinstance(error, BrokenPipeError):
             raise OSError(error.errno, error.strerror, "stdout") from error
 
 
-def _to_nowhere(stream: TextIO) -> None:
-    """Let what is left in a stream's buffer go nowhere, else the flush at exit would fail."""
+def _discard(stream: TextIO) -> None:
+    """Discard a stream's buffer, else the flush at exit would fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -148,37 +148,34 @@ def printable(text: str) -> str:
     )
 
 
-def told(error: BaseException) -> str:
-    """The message of an error or a warning on one line."""
-    if isinstance(error, OSError) and error.strerror:
-        return typed(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
-    return typed(error.args[0] if error.args else type(error).__name__)
-
-
-def typed(message: object) -> str:
-    """A message on one line, its options as one types them in the shell."""
+def one_line(message: object) -> str:
+    """A message, error or warning on one line, its options as one types them in the shell."""
+    if isinstance(message, OSError) and message.strerror:
+        text = message.strerror
+        message = f"{message.filename}: {text}" if message.filename else text
+    elif isinstance(message, BaseException):
+        message = message.args[0] if message.args else type(message).__name__
     parts = message.parts if isinstance(message, Message) else (str(message),)
-    text = "".join(_flag(part) if isinstance(part, Option) else part for part in parts)
-    return " ".join(text.split())
+    words = []
+    for part in parts:
+        if isinstance(part, Option):
+            flag = "seed" if part.name == "random_seed" else part.name.replace("_", "-")
+            part = f"--{flag}" if part.value is None else f"--{flag} {part.value}"
+        words.append(part)
+    return " ".join("".join(words).split())
 
 
-def _flag(option: Option) -> str:
-    """An option of a command, with its value if it has one."""
-    flag = "--seed" if option.name == "random_seed" else f"--{option.name.replace('_', '-')}"
-    return flag if option.value is None else f"{flag} {option.value}"
-
-
-def remark(text: str) -> None:
+def note(text: str) -> None:
     """Write one line to stderr."""
-    write_aside(f"bayeseval: {printable(text)}")
+    write_stderr(f"bayeseval: {printable(text)}")
 
 
-def write_aside(text: str) -> None:
+def write_stderr(text: str) -> None:
     """Write lines to stderr, which may have no reader any more (`2>&1 | head`)."""
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:  # there is nowhere to say so
-        _to_nowhere(sys.stderr)
+        _discard(sys.stderr)
 
 
 @contextmanager

@@ -6,12 +6,18 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.data import Array, DataArray, DataFrame, Dataset, DataTree, Table
-from bayeseval.cli.estimating import chosen_predictor, read_judged
-from bayeseval.cli.groups import Judged, Rankings, grouped
-from bayeseval.cli.output import remark, working, write_result
-from bayeseval.cli.reading import check_level, check_measures
-from bayeseval.cli.remarks import remark_depth, remark_lacking
+from bayeseval.cli.notes import note_depth, note_missing_topics
+from bayeseval.cli.options import (
+    DataFrame,
+    Dataset,
+    DataTree,
+    Judged,
+    Rankings,
+    Table,
+    grouped,
+)
+from bayeseval.cli.output import note, working, write_result
+from bayeseval.cli.reading import check_level, check_measures, predictor_of, read_judged
 from bayeseval.cli.tables import OVER, add_cells, as_rows, new_table, number_cell
 from bayeseval.messages import counted, percent
 
@@ -52,9 +58,10 @@ def plan(
     the runs), largest_half_width, error (RMS), coverage, difference_error (of two runs), detectable
     (difference found 4 times in 5); with --half-width also budget_needed.
     """
-    written = option.chosen_format(format, output)
+    format = option.output_format(format, output)
     check_measures(measure, relevance_level, estimator)
-    chosen = chosen_predictor(predictor, estimator, judged.labels)
+    options = {"population": population, "estimator": estimator, "ci_prob": ci_prob}
+    options["predictor"] = predictor_of(predictor, estimator, judged.labels)
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, relevance_level, measure, fitting=True)
     with working("planning"):
@@ -64,21 +71,15 @@ def plan(
             budgets=budget,
             n_topics=n_topics,
             half_width=half_width,
-            population=population,
-            estimator=estimator,
-            predictor=chosen,
             relevance_level=relevance_level,
-            ci_prob=ci_prob,
             random_seed=seed,
+            **options,
         )
-    remark_depth(collection, rankings.depth, planned["measure"].to_numpy())
-    remark_lacking(collection, None, zero=True)
-    _remark_truth(collection)
-    _remark_covered(planned)
-    if half_width is not None:
-        _remark_needed(planned["budget_needed"], half_width, planned["budget"].to_numpy())
-    about = {"estimator": estimator, "population": population, "ci_prob": ci_prob}
-    write_result(as_rows(_rows(planned), about, written, _table), output)
+    note_depth(collection, rankings.depth, planned["measure"].to_numpy())
+    note_missing_topics(collection, zero=True)
+    _note_plan(collection, planned, half_width)
+    about = {name: options[name] for name in ("estimator", "population", "ci_prob")}
+    write_result(as_rows(_rows(planned), about, format, _table), output)
 
 
 def _rows(planned: Dataset) -> DataFrame:
@@ -95,39 +96,34 @@ def _rows(planned: Dataset) -> DataFrame:
     return rows.loc[:, [*KEYS, "judgments", *COLUMNS, "detectable", *last]]
 
 
-def _remark_truth(collection: DataTree) -> None:
-    """Say what judgments without a design are taken for."""
-    if "design" in collection.children:
-        return
-    judged = collection["judgments/grade"].notnull().mean().item()
-    remark(
-        f"without --design the judgments count as complete: {judged:.0%} of the documents here are "
-        "judged, and the plan is for samples of these"
-    )
-
-
-def _remark_covered(planned: Dataset) -> None:
-    """Say which budgets are more than there is to judge."""
+def _note_plan(collection: DataTree, planned: Dataset, half_width: float | None) -> None:
+    """Say what the plan rests on, which budgets are too large, and which one is needed."""
+    if "design" not in collection.children:
+        judged = collection["judgments/grade"].notnull().mean().item()
+        note(
+            f"without --design the judgments count as complete: {judged:.0%} of the documents here "
+            "are judged, and the plan is for samples of these"
+        )
     of_topic = planned["judgments"].isel(n_topics=0) / planned["n_topics"].to_numpy()[0]
-    lacking = of_topic["budget"] - of_topic > 1e-9 * of_topic
-    short = of_topic["budget"].to_numpy()[lacking.to_numpy()].tolist()
-    if short:
-        remark(
-            f"some topics have fewer documents in the frame than {', '.join(map(str, short))}; "
+    too_large = of_topic["budget"] - of_topic > 1e-9 * of_topic  # more than there is to judge
+    budgets = planned["budget"].to_numpy()
+    if too_large.any():
+        note(
+            "some topics have fewer documents in the frame than "
+            f"{', '.join(map(str, budgets[too_large.to_numpy()].tolist()))}; "
             "they are judged in full there"
         )
-
-
-def _remark_needed(needed: DataArray, half_width: float, budgets: Array) -> None:
-    """Say which budget gives the half-width that is wanted."""
+    if half_width is None:
+        return
+    needed = planned["budget_needed"]
     for label in needed["measure"].to_numpy():
         parts = []
         for topics in needed["n_topics"].to_numpy():
             value = needed.sel(measure=label, n_topics=topics).item()
-            known = f"about {value:.0f}" if value == value else f"more than {budgets.max()}"
-            known = f"at most {value:.0f}" if value in budgets else known
-            parts.append(f"{known} judgments per topic with {counted(topics, 'topic')}")
-        remark(f"{label} within +-{half_width:g} (median run): {', '.join(parts)}")
+            number = f"about {value:.0f}" if value == value else f"more than {budgets.max()}"
+            number = f"at most {value:.0f}" if value in budgets else number
+            parts.append(f"{number} judgments per topic with {counted(topics, 'topic')}")
+        note(f"{label} within +-{half_width:g} (median run): {', '.join(parts)}")
 
 
 def _table(rows: DataFrame, about: dict) -> Table:
@@ -139,7 +135,7 @@ def _table(rows: DataFrame, about: dict) -> Table:
     for measure, of_measure in rows.groupby("measure", sort=False):
         for row in of_measure.to_dict("records"):
             cells = [str(row[name]) for name in ("budget", "n_topics", "judgments")]
-            # a dash for what one run or one draw cannot tell
+            # a dash for what is unknown from one run or one draw
             names = ("half_width", "largest_half_width", "detectable")
             add_cells(table, str(measure), *cells, *(number_cell(row[name]) for name in names))
         table.add_section()

@@ -1,25 +1,33 @@
 """`bayeseval rank`: which ranks are possible for every run."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.combining import check_combinable, with_model
-from bayeseval.cli.data import DataFrame, Dataset, Table
-from bayeseval.cli.estimating import (
+from bayeseval.cli.notes import note_depth, note_scores
+from bayeseval.cli.options import (
+    DataFrame,
+    Dataset,
+    Estimated,
+    Judged,
+    Rankings,
+    Table,
+    grouped,
+)
+from bayeseval.cli.output import note, working, write_result
+from bayeseval.cli.reading import (
     COMBINED,
+    check_combinable,
+    check_level,
+    check_measures,
     check_population,
-    estimating,
-    fitting,
-    learned_from,
+    combined,
+    estimate_options,
+    groups_of_topics,
     read_judged,
 )
-from bayeseval.cli.groups import Estimated, Judged, Rankings, grouped
-from bayeseval.cli.output import remark, working, write_result
-from bayeseval.cli.reading import check_level, check_measures, groups_of_topics
-from bayeseval.cli.remarks import remark_depth, remark_scores
 from bayeseval.cli.tables import OVER, add_cells, as_rows, new_table
 from bayeseval.messages import percent
 
@@ -55,57 +63,52 @@ def rank(
     measure, estimator, estimate, rank, lower, upper (of the rank), tie_group, expected_rank; with
     --top also best. Groups and best hold for all runs at once.
     """
-    from bayeseval.evaluation import default_population
+    from bayeseval.evaluation import default_population, means_with_covariance
+    from bayeseval.evaluation.differences import without_defaults
     from bayeseval.evaluation.topic_groups import check_groups
     from bayeseval.rankings.rank_sets import check_top
 
-    written = option.chosen_format(format, output)
-    estimator = estimated.estimator
+    format = option.output_format(format, output)
+    estimator, combining = estimated.estimator, estimated.estimator == COMBINED
     check_measures(measure, estimated.relevance_level, estimator)
     check_population(population, estimator)
-    options, ci_prob = estimating(estimated, judged), estimated.ci_prob
+    options, ci_prob = estimate_options(estimated, judged), estimated.ci_prob
     by_group = {"topic_groups": groups_of_topics(topic_groups)}
     collection = read_judged(qrels, runs, judged, rankings, output, topic_groups)
     check_level(collection, estimated.relevance_level, measure)
     check_top(top, collection.sizes["run"])
-    if estimator == COMBINED:
-        check_combinable(collection, measure, estimated.relevance_level)
     over = population or default_population(options["estimator"])
     check_groups(population=over, topics=collection["topic"].to_numpy(), **by_group)
-    with working("estimating"):
-        scores = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
-        mean = be.mean_over_topics(scores, population=over, ci_prob=ci_prob, **by_group)
-    remark_depth(collection, rankings.depth, scores["measure"].to_numpy())
-    remark_scores(collection, scores, mean)
-    known, matrix = scores, None
-    if estimator == COMBINED:
-        known = with_model(collection, mean, options, fitting(estimated, seed))
+    how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": seed, **by_group}
+    if combining:
+        check_combinable(collection, measure, estimated.relevance_level)
+        known = mean = combined(collection, measure, estimated, options, seed)
     elif over == "sample":
-        known = mean
-        names = ("estimator", "predictor", "relevance_level", "estimator_options")
-        sampled = {name: options[name] for name in names if name in options}
-        with working("estimating errors"):
-            matrix = be.covariance(collection, measure, raised=True, **sampled)
-    how = {"covariance": matrix, "ci_prob": ci_prob, "random_seed": seed, **by_group}
+        options = without_defaults(options, "ranks count")
+        with working("estimating"):
+            mean = means_with_covariance(
+                collection, measure, ci_prob=ci_prob, raised=True, **options
+            )
+        known, how["covariance"] = mean.drop_vars("covariance"), mean["covariance"]
+    else:
+        with working("estimating"):
+            known = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
+            mean = be.mean_over_topics(known, population=over, ci_prob=ci_prob, **by_group)
+    note_depth(collection, rankings.depth, mean["measure"].to_numpy())
+    note_scores(collection, mean)
     with working("ranking"):
         sets = be.rankings.rank_sets(known, simultaneous=simultaneous, top=top, **how)
         chances = be.rankings.rank_probabilities(known, prior=prior, **how)
     rows = _rows(sets.assign(expected_rank=chances["expected_rank"]), estimator)
     about = {"estimator": estimator, "population": over, "ci_prob": ci_prob}
     about |= {"simultaneous": simultaneous, "prior": chances.attrs["prior"], "seed": seed}
-    about |= learned_from(estimated)
-    write_result(as_rows(rows, about, written, _table), output)
-    remark_groups(rows)
-
-
-def remark_groups(rows: DataFrame) -> None:
-    """Say where the groups tell no runs apart."""
-    apart = {row["measure"] for row in rows.to_dict("records") if row["tie_group"] > 1}
-    alike = [label for label in dict.fromkeys(rows["measure"]) if label not in apart]
-    if alike:
-        remark(
-            f"{', '.join(alike)}: one group, since nowhere are all runs above found better than "
-            "all below"
+    about |= {"learn_from": estimated.learn_from} if combining else {}
+    write_result(as_rows(rows, about, format, _table), output)
+    groups = rows.groupby("measure", sort=False)["tie_group"].max()
+    if (groups == 1).any():
+        note(
+            f"{', '.join(groups.index[groups == 1])}: one group, since nowhere are all runs above "
+            "found better than all below"
         )
 
 
@@ -114,13 +117,13 @@ def _rows(sets: Dataset, estimator: str) -> DataFrame:
     frame = be.to_frame(sets).assign(estimator=estimator)
     frame = frame.loc[:, COLUMNS + (["best"] if "best" in sets else [])]
     order = sets["measure"].to_numpy().tolist()
-    place = frame.assign(place=[order.index(label) for label in frame["measure"]])
-    ordered = place.sort_values(["place", "rank", "run"], kind="stable")
+    frame = frame.assign(place=[order.index(label) for label in frame["measure"]])
+    ordered = frame.sort_values(["place", "rank", "run"], kind="stable")
     return ordered.drop(columns="place").reset_index(drop=True)
 
 
 def _table(rows: DataFrame, about: dict) -> Table:
-    """A line for each run, the best first, a rule between groups that are told apart."""
+    """A line for each run, the best first, a rule between groups."""
     level = percent(about["ci_prob"])
     held = "all at once" if about["simultaneous"] else "each by itself"
     title = f"{about['estimator']}, {level} sets of ranks over {OVER[about['population']]}, {held}"

@@ -1,17 +1,15 @@
-"""What the commands read: runs, judgments, and a design that joins the two."""
+"""What the commands read, and how scores are estimated from it: files and options, checked."""
 
-import os
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import bayeseval as be
-from bayeseval.cli.data import DataFrame, DataTree
-from bayeseval.cli.groups import Judged, Rankings
-from bayeseval.cli.output import remark
+from bayeseval.cli.notes import note_fitted_runs, note_unlike
+from bayeseval.cli.options import DataFrame, Dataset, DataTree, Estimated, Judged, Rankings
+from bayeseval.cli.output import check_outputs, note, working
 from bayeseval.whole_file import expanded_path
 
 COMBINED = "combined"  # an estimator of the commands: dyn and a model
@@ -75,16 +73,6 @@ def check_level(
             raise ValueError(f"no judged document has {what} or more; the highest is {highest}")
 
 
-def check_apart(runs: list[str], unpooled: list[str]) -> None:
-    """Refuse a file that is said to have made the pool and not to have made it."""
-    from bayeseval.trec.sources import expanded
-
-    pooled = {os.path.realpath(str(path)) for path in expanded(runs, "run")}
-    for path in expanded(unpooled, "run"):
-        if os.path.realpath(str(path)) in pooled:
-            raise ValueError(f"{path} is both a RUN and --unpooled; name it as one of the two")
-
-
 @contextmanager
 def ordered_files() -> Iterator[None]:
     """Add the order of the files to an error that a wrong order gives."""
@@ -98,15 +86,20 @@ def ordered_files() -> Iterator[None]:
 
 def label_files(labels: list[str] | None) -> dict[str, Path]:
     """Files of labels by the name of their judge: NAME=FILE, or the file's name."""
-    from bayeseval.trec.compression import bare_name
+    from bayeseval.trec.records import ENDINGS
+    from bayeseval.trec.sources import bare_name
 
     files: dict[str, Path] = {}
     for text in labels or []:
         name, sign, path = text.partition("=")
         if not sign or expanded_path(text).exists():
-            name, path = _judge(bare_name(Path(text))), text
+            path = text
+            name = bare_name(Path(text))
+            stem, dot, ending = name.rpartition(".")
+            if dot and f".{ending}" in (*ENDINGS, ".txt", ".qrels", ".labels"):
+                name = stem
         if name in files:
-            raise ValueError(f"--labels names two judges '{name}'; tell them apart by NAME=FILE")
+            raise ValueError(f"--labels names two judges '{name}'; write NAME=FILE for each")
         if not name:
             raise ValueError(f"--labels {text} names no judge; write NAME=FILE")
         file = expanded_path(path)
@@ -116,20 +109,12 @@ def label_files(labels: list[str] | None) -> dict[str, Path]:
     return files
 
 
-def _judge(file: str) -> str:
-    """Name of a judge after its file, without the endings that files of labels have."""
-    from bayeseval.trec.records import ENDINGS
-
-    stem, dot, ending = file.rpartition(".")
-    return stem if dot and f".{ending}" in (*ENDINGS, ".txt", ".qrels", ".labels") else file
-
-
 def labelled(collection: DataTree, labels: list[str] | None) -> DataTree:
-    """Collection with the labels of files; how many pairs have one is said."""
+    """Collection with the labels of files; a note says how many pairs have one."""
     for name, path in label_files(labels).items():
         collection = be.add_predictions(collection, name, path)
         known = collection[f"predictors/{name}"].notnull().sum().item()
-        remark(f"labels '{name}': {known} of {collection['document'].size} pairs have one")
+        note(f"labels '{name}': {known} of {collection['document'].size} pairs have one")
     return collection
 
 
@@ -138,93 +123,50 @@ def judged_files(qrels: str, runs: list[str], judged: Judged) -> list[Path]:
     return input_files([qrels], runs, [judged.design, *label_files(judged.labels).values()])
 
 
+def read_judged(
+    qrels: str, runs: list[str], judged: Judged, rankings: Rankings, output: Path | None,
+    groups: Path | None = None,
+) -> DataTree:  # fmt: skip
+    """Runs with their judgments and labels.
+
+    An output that would replace one of these files, or the file of topic groups, is refused.
+    """
+    check_outputs(
+        {"--output": output}, judged_files(qrels, runs, judged) + ([groups] if groups else [])
+    )
+    return judged_collection(qrels, runs, judged, rankings)
+
+
 def judged_collection(qrels: str, runs: list[str], judged: Judged, rankings: Rankings) -> DataTree:
     """Runs with their judgments, those of a design joined to it, and with labels."""
     options: dict[str, Any] = asdict(rankings)
-    negative_grades = judged.negative_grades
+    grades = {"negative_grades": judged.negative_grades}
     if judged.design is not None and judged.qrels_format != "qrels":
         raise ValueError("--design goes with plain qrels; the other formats bring their own design")
     with ordered_files():
         if judged.design is None:
-            options |= {"qrels_format": judged.qrels_format, "negative_grades": negative_grades}
+            options |= {"qrels_format": judged.qrels_format} | grades
             collection = be.read_collection(qrels, runs, **options)
         else:
             collection = be.read_collection(None, runs, **options)
             design = be.read_design(judged.design)
-            collection = be.attach_judgments(
-                collection, design, qrels, negative_grades=negative_grades
-            )
+            collection = be.attach_judgments(collection, design, qrels, **grades)
     return labelled(collection, judged.labels)
-
-
-def judgments_of(qrels: str, common_qrels: str | None, negative_grades: str) -> tuple:
-    """Judgments of the pool, all judgments, and those of the common topics alone, if any."""
-    import pandas as pd
-
-    first = _plain_qrels(qrels, negative_grades)
-    if common_qrels is None:
-        return first, first, None
-    more = _plain_qrels(common_qrels, negative_grades)
-    pairs = ["topic", "document"]
-    both = first.merge(more, on=pairs, suffixes=("", "_common"))
-    unjudged = both["grade"].isna() & both["grade_common"].isna()
-    differing = both[(both["grade"] != both["grade_common"]) & ~unjudged]
-    if len(differing):
-        row = differing.iloc[0]
-        raise ValueError(
-            f"{common_qrels}: topic '{row['topic']}' document '{row['document']}' has grade "
-            f"{row['grade_common']}, and {row['grade']} in {qrels}; a document judged in both "
-            "needs the same grade"
-        )
-    return first, pd.concat([first, more]).drop_duplicates(pairs), more
-
-
-def _plain_qrels(path: str, negative_grades: str) -> DataFrame:
-    """Judgments of a file, where more fields can only be a run's: no option reads them."""
-    from bayeseval.trec.qrels import FieldsIgnored
-
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always", UserWarning)
-        judgments = be.qrels_frame(be.read_collection(path, negative_grades=negative_grades))
-    for warning in said:
-        message = warning.message
-        if isinstance(message, FieldsIgnored):
-            message = UserWarning(f"{message.found} ({ORDER})")
-        warnings.warn(message, stacklevel=2)
-    return judgments
-
-
-def pooled_collection(
-    judgments: DataFrame,
-    runs: list[str],
-    unpooled: list[str],
-    teams: Path | None,
-    rankings: Rankings,
-    negative_grades: str,
-) -> DataTree:
-    """Runs that made the pool, and beside them those that did not, with all judgments."""
-    table = None if teams is None else _columns(teams, "run", "team")
-    options = asdict(rankings)
-    collection = be.read_collection(
-        judgments, runs, run_table=table, negative_grades=negative_grades, **options
-    )
-    duplicates = rankings.on_duplicate
-    return be.add_runs(collection, unpooled, contributed=False, on_duplicate=duplicates)
 
 
 def groups_of_topics(path: Path | None) -> dict[str, str] | None:
     """Group of every topic that a file names; None without a file."""
     if path is None:
         return None
-    table = _columns(path, "topic", "group")
+    table = read_columns(path, "topic", "group")
     twice = table.loc[table["topic"].duplicated(), "topic"]
     if len(twice):
         raise ValueError(f"{path} names the topic '{twice.iloc[0]}' twice")
     return dict(zip(table["topic"], table["group"], strict=True))
 
 
-def _columns(path: Path, first: str, second: str) -> DataFrame:
-    """A CSV file as text, refused where it lacks one of two columns."""
+def read_columns(path: Path, first: str, second: str) -> DataFrame:
+    """A CSV file as text, refused where one of two columns is missing."""
     import pandas as pd
 
     table = pd.read_csv(path, dtype=str)
@@ -233,3 +175,134 @@ def _columns(path: Path, first: str, second: str) -> DataFrame:
             f"{path} has the columns {', '.join(table.columns)}; it needs {first} and {second}"
         )
     return table
+
+
+def estimate_options(estimated: Estimated, judged: Judged) -> dict[str, Any]:
+    """Options of ``be.evaluate``, less ``ci_prob``; of dyn where a model is combined with it.
+
+    Options that the combination of dyn and a model does not have are refused, as are those that
+    only this combination, or only stat and dyn, have.
+    """
+    from bayeseval.estimators import HAS_COVARIANCE
+
+    combined, estimator = estimated.estimator == COMBINED, dyn_if_combined(estimated.estimator)
+    names = ("outside", "missing_topics", "denominator")
+    options = {name: getattr(estimated, name) for name in names}
+    if combined:
+        allowed = {"outside": "nonrelevant", "missing_topics": "zero", "denominator": "counts"}
+        for name, value in options.items():
+            if value not in (None, allowed[name]):
+                flag = f"--{name.replace('_', '-')}"
+                raise ValueError(
+                    f"{flag} {value} does not go with --estimator combined; dyn has it"
+                )
+    elif estimated.learn_from != "design":
+        raise ValueError(f"--learn-from goes with --estimator {COMBINED}, which fits a model")
+    if estimated.denominator is None:
+        del options["denominator"]
+    elif estimator not in HAS_COVARIANCE:
+        raise ValueError(
+            f"--denominator goes with --estimator {' or '.join(HAS_COVARIANCE)}, not {estimator}"
+        )
+    predictor = predictor_of(estimated.predictor, estimator, judged.labels)
+    level = {"relevance_level": estimated.relevance_level}
+    return {"estimator": estimator, "predictor": predictor} | options | level
+
+
+def dyn_if_combined(estimator: str) -> str:
+    """The estimator itself, or the one that a model is combined with."""
+    return "dyn" if estimator == COMBINED else estimator
+
+
+def check_population(population: str | None, estimator: str) -> None:
+    """Refuse a population that an estimator has no errors for.
+
+    These topics need a covariance of the design; design and model are combined for these alone.
+    """
+    from bayeseval.estimators import HAS_COVARIANCE
+
+    if estimator == COMBINED and population == "topics":
+        raise ValueError(
+            "--population topics: design and model are combined for these topics; --estimator dyn "
+            "has the population that they represent"
+        )
+    if population == "sample" and estimator not in (COMBINED, *HAS_COVARIANCE):
+        raise ValueError(
+            f"--population sample: estimator '{estimator}' has no design covariance; estimators "
+            f"that have one: {', '.join(HAS_COVARIANCE)}"
+        )
+
+
+def check_combinable(collection: DataTree, measures: list[str], relevance_level: int) -> None:
+    """Refuse, before any estimate, what dyn and a model of documents cannot be combined for."""
+    from bayeseval.frame.frame import BY_CHANCE, Frame
+    from bayeseval.posterior.modelled import scored_by_relevance
+
+    scheme = collection["design"].attrs["scheme"] if "design" in collection.children else None
+    if scheme not in BY_CHANCE:
+        raise ValueError(
+            "--estimator combined needs the --design of a random sample (stratified or Poisson)"
+            + ("" if scheme is None else f", and this one is {scheme}")
+        )
+    if Frame.of(collection).lists_sampled_alone:
+        raise ValueError(
+            "--estimator combined predicts every document that could have been sampled, and these "
+            "judgments list the sampled ones alone; take --estimator stat"
+        )
+    scored_by_relevance(collection, measures, relevance_level)
+
+
+def combined(
+    collection: DataTree, measures: list[str], estimated: Estimated, options: dict, seed: int
+) -> Dataset:
+    """Scores by dyn and a model combined; runs that are unlike the model are named."""
+    with working("estimating, fitting a model, and combining"):
+        scores = be.combined_scores(
+            collection,
+            measures,
+            predictor=options["predictor"],
+            relevance_level=estimated.relevance_level,
+            ci_prob=estimated.ci_prob,
+            learn_from=estimated.learn_from,
+            random_seed=seed,
+        )
+    note_fitted_runs(int((scores["group"] == "new").sum()))
+    note_unlike(scores["unlike_model"])
+    return scores
+
+
+def predictor_of(
+    text: str | None, estimator: str, labels: list[str] | None
+) -> str | tuple[str, str | float | list[str]] | None:
+    """The name of a predictor, or ``constant:VALUE`` as a pair; with labels, one that reads them.
+
+    Refused are a predictor that is not known, and labels that would have no effect.
+    """
+    from bayeseval.predictors.registry import PREDICTORS, needs_column, reads_columns
+
+    if labels:
+        judges = list(label_files(labels))
+        if estimator != "dyn":
+            raise ValueError(
+                f"--labels goes with --estimator dyn or combined; '{estimator}' does not use labels"
+            )
+        if text == "external" and len(judges) == 1:
+            return text, judges[0]
+        learned = [name for name in PREDICTORS if reads_columns(name) and name != "external"]
+        if text is None or text in learned:
+            return text or "pooled", judges
+        raise ValueError(
+            f"--predictor with --labels must be {', '.join(learned)} (learned from the labels) or "
+            f"external (one judge's labels as they are), not {text!r}"
+        )
+    name, colon, value = (text or "").partition(":")
+    if name == "constant" and colon:
+        with suppress(ValueError):
+            return name, float(value)
+    ready = [name for name in PREDICTORS if not needs_column(name)]
+    if text is None or text in ready:
+        return text
+    raise ValueError(
+        f"--predictor must be {', '.join(ready)} or constant:VALUE with a value from 0 to 1, "
+        f"not {text!r}"
+    )

@@ -5,14 +5,19 @@ from typing import Annotated
 
 import typer
 
-import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.combining import check_combinable
-from bayeseval.cli.estimating import COMBINED, chosen_predictor, design_estimator, read_judged
-from bayeseval.cli.groups import Judged, Rankings, grouped
-from bayeseval.cli.output import STDOUT, remark, working, write_result
-from bayeseval.cli.reading import check_level, check_measures
-from bayeseval.cli.remarks import remark_depth
+from bayeseval.cli.notes import note_depth
+from bayeseval.cli.options import Judged, Rankings, grouped
+from bayeseval.cli.output import STDOUT, note, working, write_result
+from bayeseval.cli.reading import (
+    COMBINED,
+    check_combinable,
+    check_level,
+    check_measures,
+    dyn_if_combined,
+    predictor_of,
+    read_judged,
+)
 
 
 @grouped
@@ -48,6 +53,8 @@ def report(
 
     By a random sample (--design) scores are those of dyn and a model combined.
     """
+    import bayeseval.reporting as reporting
+
     option.check_page(output)
     labels = check_measures(measure, relevance_level, estimator)
     combining = estimator == COMBINED
@@ -57,18 +64,18 @@ def report(
         raise ValueError(
             "--learn-from goes with the model, which is fitted to samples by dyn alone"
         )
-    estimator = None if estimator is None else design_estimator(estimator)
-    chosen = chosen_predictor(predictor, estimator or "dyn", judged.labels)
+    estimator = None if estimator is None else dyn_if_combined(estimator)
+    predictor_read = predictor_of(predictor, estimator or "dyn", judged.labels)
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, relevance_level, labels)
     if combining:
         check_combinable(collection, measure, relevance_level)
     with working("writing a report"):
-        text = be.report.evaluation_page(
+        text = reporting.evaluation_page(
             collection,
             measure,
             estimator=estimator,
-            predictor=chosen,
+            predictor=predictor_read,
             model=model,
             learn_from=learn_from,
             relevance_level=relevance_level,
@@ -78,6 +85,6 @@ def report(
             random_seed=seed,
         )
     write_result(text, output)
-    remark_depth(collection, rankings.depth, labels)
+    note_depth(collection, rankings.depth, labels)
     if output != STDOUT:
-        remark(f"wrote {output}: open it in a browser")
+        note(f"wrote {output}: open it in a browser")

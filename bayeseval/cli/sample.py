@@ -9,11 +9,10 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.data import Array, DataFrame, Dataset, DataTree
-from bayeseval.cli.groups import Rankings, grouped
-from bayeseval.cli.output import STDOUT, check_outputs, remark, working, write_result, written_whole
+from bayeseval.cli.notes import note_depth
+from bayeseval.cli.options import Array, DataFrame, Dataset, DataTree, Rankings, grouped
+from bayeseval.cli.output import STDOUT, check_outputs, note, working, write_result, written_whole
 from bayeseval.cli.reading import input_files, label_files, labelled
-from bayeseval.cli.remarks import remark_depth
 from bayeseval.messages import counted
 from bayeseval.whole_file import is_special
 
@@ -59,28 +58,24 @@ def sample(
         design_file, output, overwrite, input_files([qrels, certain], runs, [*judges.values()])
     )
     _check_options(scheme, n_strata, qrels_format, judges)
-    seed = option.chosen_seed(seed)
+    seed = option.checked_seed(seed)
     import numpy as np
 
     from bayeseval.designs.stratified import FewerStrata
 
     strata_seed, draw_seed, order_seed = map(int, np.random.SeedSequence(seed).generate_state(3))
-    known = certain or qrels
     options = {"qrels_format": qrels_format, "negative_grades": negative_grades}
-    collection = be.read_collection(known, runs, **options, **asdict(rankings))
+    collection = be.read_collection(certain or qrels, runs, **options, **asdict(rankings))
     collection = labelled(collection, labels)
     with working("sampling"), warnings.catch_warnings():
-        if n_strata is None:  # fewer than nobody asked for
+        if n_strata is None:  # nobody asked for a number
             warnings.simplefilter("ignore", FewerStrata)
         strata: dict = {} if n_strata is None else {"n_strata": n_strata}
         if certain is not None:
             strata |= _kept(collection, budget)
-        if scheme == "uniform":
-            strata["random_seed"] = strata_seed
-        else:
-            strata["labels"] = list(judges)
-        design_of = getattr(be.designs, SCHEMES[scheme])
+        strata |= {"random_seed": strata_seed} if scheme == "uniform" else {"labels": list(judges)}
         strata.setdefault("budget", budget)
+        design_of = getattr(be.designs, SCHEMES[scheme])
         design = design_of(collection, pool_depth=pool_depth, **strata)
         selected = be.draw(design, random_seed=draw_seed)
     sampled = design.assign(selected=selected).assign_attrs(command_seed=seed)
@@ -89,20 +84,15 @@ def sample(
     kept = strata.get("certain", np.zeros(collection["document"].size, dtype=bool))
     with written_whole(design_file) as unfinished:
         be.save_design(sampled, unfinished)
-    write_result(_listing(listed, output), output)  # judgments of a list without design are lost
-    _remark_blanks(listed, output)
-    remark_depth(collection, rankings.depth)
-    _remark_sample(sampled, kept, seed)
-
-
-def _listing(listed: DataFrame, output: Path | None) -> str:
-    """What is to judge: lines, or a table to fill in."""
-    if option.output_ending(output) == ".csv":
-        return listed.assign(grade="").to_csv(index=False, lineterminator="\n")
-    return "".join(listed["topic"] + "\t" + listed["document"] + "\n")
-
-
-NOT_WRITTEN = {".json", *option.OTHER_FORMATS} - {".tsv", ".tab"}  # its lines have a tab
+    # after the design, without which judgments of the list would be lost
+    as_table = option.output_ending(output) == ".csv"
+    lines = "".join(listed["topic"] + "\t" + listed["document"] + "\n")
+    table = listed.assign(grade="").to_csv(index=False, lineterminator="\n")
+    write_result(table if as_table else lines, output)
+    if not as_table:
+        _note_blanks(listed)
+    note_depth(collection, rankings.depth)
+    _note_sample(sampled, kept, seed)
 
 
 def _kept(collection: DataTree, budget: int) -> dict:
@@ -125,9 +115,11 @@ def _check_files(
     design_file: Path, output: Path | None, overwrite: bool, inputs: list[Path]
 ) -> None:
     """Refuse files that cannot be written, and those that judgments may be in or depend on."""
+    import h5py
+
     check_outputs({"--design-file": design_file, "--output": output}, inputs)
     ending = option.output_ending(output)
-    if ending in NOT_WRITTEN:
+    if ending in {".json", *option.OTHER_FORMATS} - {".tsv", ".tab"}:  # the lines have a tab
         raise ValueError(
             f"--output {output}: sample writes no {ending}; a name that ends in .csv gives a "
             "table, any other lines `topic TAB document`"
@@ -145,18 +137,13 @@ def _check_files(
             f"{design_file} exists, and judgments made for its sample cannot be evaluated without "
             "it; name another --design-file, or replace it with --overwrite"
         )
-    if design_file.stat().st_size and not _holds_design(design_file):
-        raise ValueError(f"{design_file} is no design file, and --overwrite replaces no other")
-
-
-def _holds_design(path: Path) -> bool:
-    """Whether a file is a design, of whatever version, and not a fit or a collection."""
-    import h5py
-
-    if not h5py.is_hdf5(path):
-        return False
-    with h5py.File(path) as opened:
-        return "scheme" in opened.attrs
+    if design_file.stat().st_size:  # a design of whatever version, not a fit or a collection
+        holds_design = h5py.is_hdf5(design_file)
+        if holds_design:
+            with h5py.File(design_file) as opened:
+                holds_design = "scheme" in opened.attrs
+        if not holds_design:
+            raise ValueError(f"{design_file} is no design file, and --overwrite replaces no other")
 
 
 def _check_options(scheme: str, n_strata: int | None, qrels_format: str, judges) -> None:
@@ -172,20 +159,18 @@ def _check_options(scheme: str, n_strata: int | None, qrels_format: str, judges)
         )
 
 
-def _remark_blanks(listed: DataFrame, output: Path | None) -> None:
-    """Say it where lines of judgments could not hold the names that are listed."""
-    if option.output_ending(output) == ".csv":
-        return
+def _note_blanks(listed: DataFrame) -> None:
+    """Say it where lines of judgments cannot hold the names that are listed."""
     names = (name for column in ("topic", "document") for name in listed[column])
     blank = next((name for name in names if name.split() != [name]), None)
     if blank is not None:
-        remark(
+        note(
             f"{blank!r} has blanks, which lines of judgments cannot hold: take an --output that "
             "ends in .csv, a table to fill in"
         )
 
 
-def _remark_sample(design: Dataset, kept: Array, seed: int) -> None:
+def _note_sample(design: Dataset, kept: Array, seed: int) -> None:
     """Say how many documents there are to judge, among which."""
     import numpy as np
 
@@ -198,14 +183,14 @@ def _remark_sample(design: Dataset, kept: Array, seed: int) -> None:
     topics = pair_topic[in_frame]
     depth = parameters["pool_depth"]
     rule = parameters["frame"] + ("" if depth is None else f" to rank {depth}")
-    beside = f", besides {int(kept.sum())} already judged" if kept.any() else ""
-    remark(
+    besides = f", besides {int(kept.sum())} already judged" if kept.any() else ""
+    note(
         f"{counted(n_selected, 'document')} to judge from a frame of {topics.size} ({rule}), "
-        f"{counted(design.sizes['topic'], 'topic')}{beside}, seed {seed}"
+        f"{counted(design.sizes['topic'], 'topic')}{besides}, seed {seed}"
     )
     drawn_once = _drawn_once(design)
     if drawn_once:
-        remark(
+        note(
             f"in {counted(drawn_once, 'topic')} one judged document will represent others, which "
             "gives no standard error: --budget 2 or more gives intervals"
         )
@@ -213,12 +198,12 @@ def _remark_sample(design: Dataset, kept: Array, seed: int) -> None:
     covered = (size <= np.asarray(parameters["budget"])) & (size > 0)
     size -= np.bincount(pair_topic[in_frame & kept], minlength=design.sizes["topic"])
     if covered.all() and not size.any():
-        remark("every document of the frame is already judged: there is nothing left to judge")
+        note("every document of the frame is already judged: there is nothing left to judge")
     elif covered.all():
-        rest = " not judged yet" if kept.any() else ""
-        remark(f"the budget covers the whole frame: judge all {size.sum()} documents{rest}")
+        unjudged = " not judged yet" if kept.any() else ""
+        note(f"the budget covers the whole frame: judge all {size.sum()} documents{unjudged}")
     elif covered.any():
-        remark(
+        note(
             f"the budget covers the whole frame of {counted(int(covered.sum()), 'topic')}: judge "
             f"all {counted(int(size[covered].sum()), 'document')} there"
         )

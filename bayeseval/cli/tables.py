@@ -1,26 +1,26 @@
-"""Scores as rows, and rows as text in every format of the command line, with marks if there are."""
+"""Scores as rows, with marks of significant differences, and rows as text in every format."""
 
 import json
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from io import StringIO
+from string import ascii_lowercase
 
-from bayeseval.cli.data import DataFrame, Dataset, DataTree, Table
+import bayeseval as be
+from bayeseval.cli.options import DataFrame, Dataset, DataTree, Table
 from bayeseval.cli.output import printable
-from bayeseval.cli.significance import marks_note, with_places
 from bayeseval.messages import percent
 
 COLUMNS = ["run", "topic", "measure", "estimator", "estimate", "standard_error", "lower", "upper"]
-ALL = "all"  # the topic of a mean
-COUNTS = ["outside_weight", "n_topics", "n_limited"]
-RAISED = ["raised_error", "raised_freedom"]  # what intervals over these topics rest on
-FURTHER = ["denominator_error", "modelled_share", "degrees_of_freedom", *RAISED, "limited_share"]
-OF_COMBINED = ["length_ratio", "model", "model_weight", "conflict", "flagged"]  # of a model
-OF_TOPICS = ["n_topics", "outside_weight"]  # topics with a judgment, weight outside the frame
+ALL = "all"  # the topic of a mean; in --against, all pairs of runs
+ERRORS = ["degrees_of_freedom", "design_error"]  # of design estimates
+COUNTS = ["n_topics", "outside_weight"]  # topics with a judgment, weight outside the frame
+OF_COMBINED = ["length_ratio", "model", "model_weight", "unlike_model"]
 OVER = {"sample": "these topics", "topics": "the population of topics"}
-MARKS = ["better_than", "worse_than"]  # where they were asked for
+MARKS = ["better_than", "worse_than"]  # where --against asks for them
+LEVEL = 0.05  # of a p value adjusted for all comparisons of the measure
 
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -43,38 +43,28 @@ def check_topics(collection: DataTree) -> None:
 def score_rows(mean: Dataset, scores: Dataset | None = None) -> DataFrame:
     """One row for each run, topic and measure; topic `all` is the mean, after those of ``scores``.
 
-    Columns are ``COLUMNS``, ``COUNTS`` and ``FURTHER``. Those of the denominator, for ratios over
-    the counts of all topics, are the topic's; of a mean the median over topics, and the share of
-    topics whose number of relevant documents rests mostly on the others. ``limited_share`` is the
-    share of topics that `limited` marks. Of single topics the raised error is not told.
+    Columns are ``COLUMNS``, ``ERRORS`` (empty where there are none), ``COUNTS`` and, of combined
+    scores, ``OF_COMBINED``.
     """
     import xarray as xr
 
-    mean = mean.rename(modelled_topics="modelled_share") if "modelled_topics" in mean else mean
-    parts = [_flat(mean).expand_dims(topic=[ALL])]
-    if scores is not None:
-        counts = {
-            "n_topics": scores["estimate"].notnull().astype(int),
-            "n_limited": scores["limited"].astype(int),
-        }
-        parts.insert(0, _flat(scores.assign(counts)))
-    flat = xr.concat(parts, dim="topic", join="exact", combine_attrs="drop")
-    rows = flat.to_dataframe(dim_order=["run", "topic", "measure"]).reset_index()
-    share = rows["n_limited"] / rows["n_topics"].where(rows["n_topics"] > 0)
-    rows = rows.assign(estimator=mean.attrs["estimator"], limited_share=share)
-    combined = [name for name in OF_COMBINED if name in rows]
-    return rows.loc[:, COLUMNS + COUNTS + FURTHER + combined]
-
-
-def _flat(result: Dataset) -> Dataset:
-    """Estimate, standard error, the two bounds and the counts as variables of their own."""
     from bayeseval.tidy import BOUNDS, with_bounds
 
-    unknown = result["estimate"].where(False)
-    further = {name: result.get(name, unknown) for name in FURTHER[:-1]}
-    kept = ["estimate", "standard_error", *BOUNDS, *COUNTS]
-    kept += [name for name in OF_COMBINED if name in result]
-    return with_bounds(result)[kept].assign(further)
+    def flat(result: Dataset) -> Dataset:
+        unknown = result["estimate"].where(False)
+        errors = {name: result.get(name, unknown) for name in ERRORS}
+        kept = ["estimate", "standard_error", *BOUNDS, *COUNTS]
+        kept += [name for name in OF_COMBINED if name in result]
+        return with_bounds(result)[kept].assign(errors)
+
+    parts = [flat(mean).expand_dims(topic=[ALL])]
+    if scores is not None:
+        parts.insert(0, flat(scores.assign(n_topics=scores["estimate"].notnull().astype(int))))
+    joined = xr.concat(parts, dim="topic", join="exact", combine_attrs="drop")
+    rows = joined.to_dataframe(dim_order=["run", "topic", "measure"]).reset_index()
+    rows = rows.assign(estimator=mean.attrs["estimator"])
+    combined = [name for name in OF_COMBINED if name in rows]
+    return rows.loc[:, COLUMNS + ERRORS + COUNTS + combined]
 
 
 def sorted_rows(rows: DataFrame, measure: str) -> DataFrame:
@@ -86,10 +76,78 @@ def sorted_rows(rows: DataFrame, measure: str) -> DataFrame:
     return rows.sort_values("run", key=lambda runs: runs.map(place), kind="stable")
 
 
+def with_marks(rows: DataFrame, pairs: Dataset) -> DataFrame:
+    """Rows of means with the runs that each is better and worse than, and the mark that says so.
+
+    ``pairs`` are of ``be.compare``. Columns better_than and worse_than have labels with blanks
+    between, mark the letters of the runs that it is better than, by their place in the table, or an
+    arrow where all are compared with one; rows of single topics get none.
+    """
+    reference = pairs.attrs["reference"]
+    above: dict[tuple[str, str], list[str]] = {}
+    below: dict[tuple[str, str], list[str]] = {}
+    for row in be.to_frame(pairs).to_dict("records"):
+        if row["p_tukey"] < LEVEL and row["estimate"] != 0:
+            first, second = row["run_a"], row["run_b"]
+            better, worse = (first, second) if row["estimate"] > 0 else (second, first)
+            above.setdefault((better, row["measure"]), []).append(worse)
+            below.setdefault((worse, row["measure"]), []).append(better)
+    keys = list(zip(rows["run"], rows["measure"], rows["topic"], strict=True))
+    better, worse = (
+        [runs.get((run, measure), []) if topic == ALL else [] for run, measure, topic in keys]
+        for runs in (above, below)
+    )
+    if reference:
+        marks = [
+            "" if run == reference else "↑" if more else "↓" if less else ""
+            for (run, _, _), more, less in zip(keys, better, worse, strict=True)
+        ]
+    else:
+        letters = _letters(rows)
+        joint = "" if len(letters) <= len(ascii_lowercase) else ","
+        marks = [joint.join(letters[run] for run in letters if run in more) for more in better]
+    texts = zip(MARKS, (better, worse), strict=True)
+    columns = {name: [" ".join(runs) for runs in lists] for name, lists in texts}
+    return rows.assign(**columns, mark=marks)
+
+
+def _letters(rows: DataFrame) -> dict[str, str]:
+    """Letter of every run by its place in the table; the place's number where there are many."""
+    names = list(dict.fromkeys(rows["run"]))
+    lettered = len(names) <= len(ascii_lowercase)
+    return {name: ascii_lowercase[i] if lettered else str(i + 1) for i, name in enumerate(names)}
+
+
+def all_pairs(against: str, runs: Iterable[str]) -> bool:
+    """Whether --against asks for all pairs, since the word for that is no run's name."""
+    return against == ALL and ALL not in runs
+
+
+def _with_letters(rows: DataFrame, about: dict) -> DataFrame:
+    """Rows whose runs are named with their letters, where marks are letters of runs."""
+    letters = _letters(rows)
+    if "mark" not in rows or not all_pairs(about["against"], letters):
+        return rows
+    return rows.assign(run=[f"{run} ({letters[run]})" for run in rows["run"]])
+
+
+def marks_note(rows: DataFrame, about: dict) -> list[str]:
+    """What the marks mean, as one sentence; none where there are none."""
+    if "mark" not in rows:
+        return []
+    rule = f"(p < {LEVEL:g} by Tukey's test, adjusted for all comparisons of a measure)"
+    against, letters = about["against"], _letters(rows)
+    if not all_pairs(against, letters):
+        return [f"↑ ↓: better or worse than {against} {rule}"]
+    listed = ", ".join(f"{letter} {name}" for name, letter in letters.items())
+    return [f"raised: the runs that it is better than {rule}; {listed}"]
+
+
 def as_csv(rows: DataFrame, about: dict) -> str:
     """Comma-separated, every digit, nothing where there is no number."""
-    further = [name for name in FURTHER + OF_TOPICS + OF_COMBINED + MARKS if name in rows]
-    return rows.to_csv(index=False, lineterminator="\n", columns=COLUMNS + further)
+    columns = [*COLUMNS, *ERRORS, *COUNTS, *OF_COMBINED, *MARKS]
+    present = [name for name in columns if name in rows]
+    return rows.to_csv(index=False, lineterminator="\n", columns=present)
 
 
 def as_json(rows: DataFrame, about: dict, name: str = "scores") -> str:
@@ -116,7 +174,7 @@ def as_trec_eval(rows: DataFrame, about: dict) -> str:
 
     Measures have its names where it has them.
     """
-    from bayeseval.measures.aliases import trec_eval_name
+    from bayeseval.measures.names import trec_eval_name
 
     lines = []
     for run, of_run in rows.groupby("run", sort=False):
@@ -127,52 +185,23 @@ def as_trec_eval(rows: DataFrame, about: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
-def title(rows: DataFrame, about: dict) -> str:
-    """The estimator, and what the intervals are where there are any."""
-    if rows["lower"].isna().to_numpy().all():
-        return f"{about['estimator']}, no intervals"
-    level, over = percent(about["ci_prob"]), OVER[about["population"]]
-    return f"{about['estimator']}, {level} intervals over {over}"
-
-
-def caption(rows: DataFrame) -> list[str]:
-    """Least degrees of freedom of each measure's intervals, and ratios that were limited."""
-    means = rows.loc[(rows["topic"] == ALL) & rows["lower"].notna()]
-    means = means.reindex(columns=["measure", "degrees_of_freedom", "limited_share"])
-    known = means.loc[means["degrees_of_freedom"] < math.inf]
-    freedom = known.groupby("measure", sort=False)["degrees_of_freedom"].min()
-    some = means.loc[means["limited_share"] > 0]
-    limited = some.groupby("measure", sort=False)["limited_share"].max()
-    parts = []
-    if freedom.size:
-        listed = ", ".join(f"{label} {value:.0f}" for label, value in freedom.items())
-        parts.append(f"degrees of freedom, least of the runs: {listed}")
-    if limited.size:
-        listed = ", ".join(f"{label} {value:.0%}" for label, value in limited.items())
-        parts.append(
-            f"topics whose ratio was limited to what is possible, in the run with most: {listed}"
-        )
-    return parts
-
-
 def score_table(rows: DataFrame, about: dict) -> Table:
     """A line for each run (and topic), estimate and interval by measure."""
+    title = f"{about['estimator']}, no intervals"
+    if rows["lower"].notna().to_numpy().any():
+        level, over = percent(about["ci_prob"]), OVER[about["population"]]
+        title = f"{about['estimator']}, {level} intervals over {over}"
     keys = ["run"] if set(rows["topic"]) == {ALL} else ["run", "topic"]
     measures = list(dict.fromkeys(rows["measure"]))
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows.to_dict("records"):
-        labels = tuple(row[key] for key in keys)
-        lines.setdefault(labels, {})[row["measure"]] = _cell(row)
-    table = new_table(title(rows, about), keys, measures)
+        mark = f"({row['mark']})" if row.get("mark") else ""
+        cell = f"{number_cell(row['estimate'])}{mark} {interval_cell(row)}".rstrip()
+        lines.setdefault(tuple(row[key] for key in keys), {})[row["measure"]] = cell
+    table = new_table(title, keys, measures)
     for labels, of_run in lines.items():
         add_cells(table, *labels, *(of_run[name] for name in measures))
     return table
-
-
-def _cell(row: dict) -> str:
-    """Estimate, mark and interval, of what was not sampled the estimate; a dash where none is."""
-    mark = f"({row['mark']})" if row.get("mark") else ""
-    return f"{number_cell(row['estimate'])}{mark} {interval_cell(row)}".rstrip()
 
 
 def number_cell(number: float, form: str = "z.4f") -> str:
@@ -212,28 +241,32 @@ def rendered(table: Table) -> str:
     from rich.console import Console
 
     text = StringIO()
-    if not _encodes(str(table.box)):
+    try:  # under Windows the letters of a file are few
+        str(table.box).encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
         table.box = box.ASCII
     Console(file=text, width=10_000, color_system=None, legacy_windows=False).print(table)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
-def _encodes(text: str) -> bool:
-    """Whether stdout has the letters of a text; under Windows those of a file are few."""
-    try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def as_scores(rows: DataFrame, about: dict, format: str) -> str:
-    """Rows of scores: as a table for people, typeset, as CSV or JSON, or as trec_eval has them."""
+    """Rows of scores: as a table for people, typeset, as CSV or JSON, or as trec_eval has them.
+
+    Notes below a table are the least degrees of freedom of each measure's intervals, and what its
+    marks mean.
+    """
     if format in WRITERS:
         return WRITERS[format](rows, about)
-    # beside a table for people the letters are told below alone
-    table = score_table(rows if format == "table" else with_places(rows, about), about)
-    return _typeset(table, format, [*caption(rows), *marks_note(rows, about)])
+    # below a table for people a note has the letters of the runs
+    table = score_table(rows if format == "table" else _with_letters(rows, about), about)
+    notes, known = [], rows.loc[(rows["topic"] == ALL) & rows["lower"].notna()]
+    if "degrees_of_freedom" in rows:
+        known = known.loc[known["degrees_of_freedom"] < math.inf]
+        freedom = known.groupby("measure", sort=False)["degrees_of_freedom"].min()
+        if freedom.size:
+            listed = ", ".join(f"{label} {value:.0f}" for label, value in freedom.items())
+            notes.append(f"degrees of freedom, least of the runs: {listed}")
+    return _typeset(table, format, [*notes, *marks_note(rows, about)])
 
 
 def as_rows(rows: DataFrame, about: dict, format: str, table) -> str:

@@ -1,9 +1,8 @@
 """Collections: topics, runs and topic-document pairs in one tree of labelled arrays."""
 
 from bayeseval.collection.labels import pair_positions, topic_order, topic_starts
-from bayeseval.collection.pairs import add_pairs
+from bayeseval.collection.pairs import add_pairs, select
 from bayeseval.collection.schema import assemble, check_collection, check_one_sample, with_node
-from bayeseval.collection.selection import select
 from bayeseval.collection.storage import open_collection, save_collection
 
 __all__ = [

@@ -10,9 +10,7 @@ import xarray as xr
 
 from bayeseval.messages import Message, Option, counted, some_of
 
-_DIGITS = re.compile("([0-9]+)")
-NAMED, MOST = 5, 10  # topics in a sentence that names some, labels in one that lists them
-_FLOATING = re.compile(r"[0-9]+\.0")
+MOST = 10  # labels in a sentence that lists them
 
 
 def topic_order(labels) -> np.ndarray:
@@ -22,13 +20,12 @@ def topic_order(labels) -> np.ndarray:
     read as a number (``q2`` before ``q10``). Equal numbers (``1`` and ``01``) go by their text.
     """
     labels = [str(label) for label in labels]
-    order = sorted(range(len(labels)), key=lambda position: _natural_key(labels[position]))
-    return np.array(order, dtype=np.int64)
-
-
-def _natural_key(label: str) -> tuple:
-    parts = _DIGITS.split(label)
-    return [int(part) if place % 2 else part for place, part in enumerate(parts)], label
+    parts = [re.split("([0-9]+)", label) for label in labels]
+    keys = [
+        ([int(part) if place % 2 else part for place, part in enumerate(split)], label)
+        for split, label in zip(parts, labels, strict=True)
+    ]
+    return np.array(sorted(range(len(labels)), key=keys.__getitem__), dtype=np.int64)
 
 
 def topic_starts(collection) -> np.ndarray:
@@ -166,12 +163,12 @@ def check_rankings(collection: xr.DataTree, run: np.ndarray, checksums: np.ndarr
 
 
 def without_judgment(topics, n_others: int | None = None) -> str:
-    """Text on topics that have no judgment; means are over ``n_others``, if there are means."""
-    one = len(topics) == 1
+    """Text on topics that have no judgment; means, if there are any, are over ``n_others``."""
+    is_single = len(topics) == 1
     verbs = ("score NaN", "scores NaN") if n_others is None else ("are left out", "is left out")
-    number = "1 topic has" if one else f"{len(topics)} topics have"
-    first = f": '{topics[0]}'" if one else f", the first is '{topics[0]}'"
-    text = f"{number} no judgment yet and {verbs[one]}{first}"
+    number = "1 topic has" if is_single else f"{len(topics)} topics have"
+    first = f": '{topics[0]}'" if is_single else f", the first is '{topics[0]}'"
+    text = f"{number} no judgment yet and {verbs[is_single]}{first}"
     if n_others is None:
         return text
     return f"{text}; means are over {counted(n_others, 'topic')}"
@@ -187,7 +184,7 @@ def without_documents(topics, n_scored: int) -> str:
     """
     return (
         f"no run has documents for {len(topics)} of {counted(n_scored, 'topic')} "
-        f"({some_of(topics, NAMED)}): runs score 0 there, which lowers means; score the others "
+        f"({some_of(topics, 5)}): runs score 0 there, which lowers means; score the others "
         "alone by be.select(collection, topics=...), or by missing_topics='skip' of be.evaluate"
     )
 
@@ -202,15 +199,15 @@ def floating_topics(one: str, other: str) -> str:
     >>> floating_topics("101", "301")
     ''
     """
-    found = [label for label in (one, other) if _FLOATING.fullmatch(label)]
-    if len(found) != 1:
+    floating = [label for label in (one, other) if re.fullmatch(r"[0-9]+\.0", label)]
+    if len(floating) != 1:
         return ""
     holds = "holds floating-point numbers: make them whole, or text"
-    return f"; the column topic with '{found[0]}' {holds}"
+    return f"; the column topic with '{floating[0]}' {holds}"
 
 
 def plain_label(label: str) -> str:
-    """A label without what labels are often written with unalike.
+    """A label without the parts that files often write differently.
 
     Examples
     --------
@@ -234,10 +231,10 @@ def alike_document(dataset, topic: str, document: str) -> str:
         return ""
     of_topic = dataset["document"].to_numpy()[dataset["pair_topic"].to_numpy() == where[0]]
     near = (label for label in of_topic.tolist() if plain_label(label) == plain_label(document))
-    found = next(near, document)
-    if found == document:
+    alike = next(near, document)
+    if alike == document:
         return ""
-    return f"; it is {found!r} but for blanks, zeros at its beginning, capitals or composed letters"
+    return f"; it is {alike!r} but for blanks, zeros at its beginning, capitals or composed letters"
 
 
 def same_strings(labels) -> np.ndarray:

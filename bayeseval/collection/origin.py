@@ -18,8 +18,8 @@ def run_coords(collection: xr.DataTree, runs: Any = None) -> dict[str, xr.Variab
     ``runs`` are the labels of the runs of the result; by default all.
     """
     root = collection.to_dataset()
-    chosen = root["run"].to_numpy() if runs is None else np.asarray(runs)
-    return {name: root[name].sel(run=chosen).variable for name in RUN_COORDS if name in root}
+    labels = root["run"].to_numpy() if runs is None else np.asarray(runs)
+    return {name: root[name].sel(run=labels).variable for name in RUN_COORDS if name in root}
 
 
 def origin(collection: xr.DataTree) -> dict[str, str]:
@@ -99,14 +99,6 @@ def check_several_draws(estimate: xr.DataArray) -> None:
         raise ValueError("one posterior draw says nothing of errors; give two draws or more")
 
 
-def check_errors_once(scores: xr.Dataset) -> None:
-    """Refuse draws to which a model's own errors were added before."""
-    if scores.attrs.get("model_errors"):
-        raise ValueError(
-            "these draws have the model's own errors already; give those of posterior_scores"
-        )
-
-
 def check_alike(first, second, names: tuple[str, str]) -> None:
     """Refuse to join results, called by ``names``, that are of different things.
 
@@ -115,14 +107,14 @@ def check_alike(first, second, names: tuple[str, str]) -> None:
     topics of the collection, as after a cut of the scores that one of them averages. Measures are
     told apart by their labels, which hold the relevance level.
     """
-    spoken = {"fingerprint": "collection", "sample": "sample of judgments"}
+    nouns = {"fingerprint": "collection", "sample": "sample of judgments"}
     for name in ("fingerprint", "sample", "ci_prob", "population", "outside", "missing_topics"):
         here, there = (result.attrs.get(name, "") for result in (first, second))
         if here in ("", None, 0) or there in ("", None, 0) or here == there:
             continue
-        what = spoken.get(name, name)
-        told = "" if name in spoken else f" ({here!r} and {there!r})"
-        raise ValueError(f"{names[0]} and {names[1]} must be of the same {what}{told}")
+        noun = nouns.get(name, name)
+        values = "" if name in nouns else f" ({here!r} and {there!r})"
+        raise ValueError(f"{names[0]} and {names[1]} must be of the same {noun}{values}")
     here, there = (_topics(result) for result in (first, second))
     if here and there and here != there:
         numbers = " and ".join(text.split("-")[0] for text in (here, there))
@@ -160,15 +152,16 @@ def check_covariance(scores: xr.Dataset, covariance: xr.DataArray) -> None:
             f"{type(covariance).__name__}; a saved one is read by xr.open_dataarray"
         )
     check_alike(scores, covariance, ("the estimates", "the covariance"))
-    for what in ("estimator", "predictor"):
-        named = [one.attrs.get(what, "") for one in (scores, covariance)]
+    for attribute in ("estimator", "predictor"):
+        named = [result.attrs.get(attribute, "") for result in (scores, covariance)]
         if all(named) and named[0] != named[1]:
             raise ValueError(
-                f"the covariance is of {what} '{named[1]}' and the estimates are of '{named[0]}'"
+                f"the covariance is of {attribute} '{named[1]}' and the estimates are of "
+                f"'{named[0]}'"
             )
-    chosen = [one.attrs.get("estimator_options") for one in (scores, covariance)]
-    if None not in chosen and chosen[0] != chosen[1]:
-        texts = [text or "none" for text in chosen]
+    options = [result.attrs.get("estimator_options") for result in (scores, covariance)]
+    if None not in options and options[0] != options[1]:
+        texts = [text or "none" for text in options]
         raise ValueError(
             "the covariance and the estimates must have the same estimator_options ("
             f"{texts[1]} and {texts[0]})"

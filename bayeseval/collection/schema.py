@@ -1,7 +1,9 @@
 """The shape of a collection: how its tree is put together, and what must hold in it."""
 
 import json
+import warnings
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 from bayeseval.collection.labels import pair_names, same_strings, topic_starts
 
 SCHEMA = "bayeseval collection 1"
+ROLE, LABEL = "role", "label"
 
 
 def assemble(
@@ -80,7 +83,13 @@ def assemble(
     root = _root(topics, runs, document, pair_topic, contributed, team, attrs or {})
     nodes = {"/": root}
     if grade is not None or pooled is not None:
-        nodes["/judgments"] = _judgments(grade, pooled, root.sizes["pair"])
+        grade = np.full(root.sizes["pair"], np.nan) if grade is None else grade
+        grade = np.asarray(grade, dtype=np.float32)
+        if pooled is None:
+            pooled = ~np.isnan(grade).all(axis=tuple(range(grade.ndim - 1)))
+        graded = (("replicate", "pair")[-grade.ndim :], grade)
+        in_pool = ("pair", np.asarray(pooled, dtype=bool))
+        nodes["/judgments"] = xr.Dataset({"grade": graded, "pooled": in_pool})
     if design is not None:
         nodes["/design"] = _unlabelled(design)
     if ranking is not None and root.sizes["run"]:
@@ -154,10 +163,10 @@ def datasets(collection: xr.DataTree) -> dict[str, xr.Dataset]:
 def check_collection(collection: xr.DataTree) -> None:
     """Refuse anything that is not a whole collection, such as a tree cut with plain ``isel``."""
     if not isinstance(collection, xr.DataTree) or collection.attrs.get("schema") != SCHEMA:
-        found = collection.attrs.get("schema") if isinstance(collection, xr.DataTree) else None
+        schema = collection.attrs.get("schema") if isinstance(collection, xr.DataTree) else None
         raise ValueError(
             f"a collection is a DataTree with schema '{SCHEMA}', not a {type(collection).__name__} "
-            f"with schema {found!r}; make one with be.read_collection or be.open_collection."
+            f"with schema {schema!r}; make one with be.read_collection or be.open_collection."
         )
     if collection.attrs.get("fingerprint") != fingerprint(collection):
         raise ValueError(
@@ -170,8 +179,8 @@ def fingerprint(collection) -> str:
     """Sizes and checksum of the labels that positions in a collection refer to."""
     pair_topic = np.ascontiguousarray(collection["pair_topic"].to_numpy(), dtype=np.int32)
     document = collection["document"].to_numpy()
-    some = document[:: max(1, document.size // 1000)]
-    labels = [*collection["topic"].to_numpy(), "", *collection["run"].to_numpy(), "", *some]
+    sampled = document[:: max(1, document.size // 1000)]
+    labels = [*collection["topic"].to_numpy(), "", *collection["run"].to_numpy(), "", *sampled]
     checksum = zlib.crc32("\n".join(map(str, labels)).encode(), zlib.crc32(pair_topic.tobytes()))
     sizes = "-".join(str(collection[name].size) for name in ("topic", "run", "document"))
     return f"{sizes}-{checksum:08x}"
@@ -223,15 +232,6 @@ def _root(topics, runs, document, pair_topic, contributed, team, attrs) -> xr.Da
         attrs={**attrs, "schema": SCHEMA},
     )
     return root.assign_attrs(fingerprint=fingerprint(root))
-
-
-def _judgments(grade, pooled, n_pairs: int) -> xr.Dataset:
-    grade = np.full(n_pairs, np.nan) if grade is None else grade
-    grade = np.asarray(grade, dtype=np.float32)
-    if pooled is None:
-        pooled = ~np.isnan(grade).all(axis=tuple(range(grade.ndim - 1)))
-    dims = ("replicate", "pair")[-grade.ndim :]
-    return xr.Dataset({"grade": (dims, grade), "pooled": ("pair", np.asarray(pooled, dtype=bool))})
 
 
 def _check_order(collection) -> None:
@@ -323,3 +323,74 @@ def describe_pair(collection, position: int) -> str:
     """Text that names a pair in a message: ``topic '401' document 'FT911-3'``."""
     topic, document = pair_names(collection, position)
     return f"topic '{topic}' document '{document}'"
+
+
+def with_labels(collection: xr.DataTree, columns: dict[str, NDArray[np.float64]]) -> xr.DataTree:
+    """Collection that has these labels (pair,) among its predictors, marked as labels."""
+    added = {name: ("pair", values, {ROLE: LABEL}) for name, values in columns.items()}
+    return with_predictors(collection, added)
+
+
+def with_predictors(collection: xr.DataTree, columns: dict[str, tuple]) -> xr.DataTree:
+    """Collection that has these variables too among its predictors."""
+    known = xr.Dataset()
+    if "predictors" in collection.children:
+        known = collection.children["predictors"].to_dataset(inherit=False)
+    return with_node(collection, "predictors", known.assign(columns))
+
+
+def label_values(collection: xr.DataTree, names: str | Sequence[str]) -> NDArray[np.float64]:
+    """Labels (pair, judge) of some judges, NaN where there is none."""
+    known = label_names(collection)
+    asked = [names] if isinstance(names, str) else list(names)
+    for name in asked:
+        if name not in known:
+            raise ValueError(
+                f"there are no labels named '{name}'; added by be.add_predictions: "
+                f"{', '.join(known) or 'none'}"
+            )
+    columns = predictor_columns(collection)
+    return np.column_stack(
+        [np.zeros((collection.sizes["pair"], 0)), *(columns[name] for name in asked)]
+    )
+
+
+def predictor_columns(collection: xr.DataTree) -> dict[str, NDArray[np.float64]]:
+    """External predictions (pair,) by name, those of a dim predictor by their labels."""
+    columns = {}
+    if "predictors" in collection.children:
+        known = collection.children["predictors"].to_dataset(inherit=False)
+        for name, values in known.data_vars.items():
+            if values.dims == ("pair",):
+                columns[str(name)] = values.to_numpy().astype(float)
+            elif set(values.dims) == {"pair", "predictor"}:
+                for label in values["predictor"].to_numpy():
+                    columns[str(label)] = values.sel(predictor=label).to_numpy().astype(float)
+    return columns
+
+
+def label_names(collection: xr.DataTree) -> list[str]:
+    """Names of the columns of /predictors that are labels, in the order they were added."""
+    node = collection.children.get("predictors")
+    if node is None:
+        return []
+    return [str(name) for name, values in node.data_vars.items() if values.attrs.get(ROLE) == LABEL]
+
+
+def warn_of_copies(name: str, values: NDArray[np.float64], grade: NDArray[np.float64]) -> None:
+    """Warn of labels that agree with every judgment: judgments may have been written over them.
+
+    No judge is right about 50 documents, 10 or more of them relevant and 10 or more not relevant.
+    Labels and grades (pair,) are NaN where there is none.
+    """
+    known = ~np.isnan(values) & ~np.isnan(grade)
+    relevant = grade[known] > 0
+    if known.sum() < 50 or min(relevant.sum(), (~relevant).sum()) < 10:
+        return
+    if ((values[known] > 0) == relevant).all():
+        warnings.warn(
+            f"the labels '{name}' agree with all {known.sum()} judgments: if judgments were "
+            "written over the labels of a judge, these tell nothing of how often the judge is "
+            "wrong elsewhere, and scores will be wrong and too sure; give the labels as they came",
+            stacklevel=3,
+        )

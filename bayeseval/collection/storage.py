@@ -45,8 +45,16 @@ def save_collection(collection: xr.DataTree, path) -> None:
         with whole_folder(path) as part:
             collection.to_zarr(part, consolidated=False)
         return
+    encoding = {
+        node_path: {
+            name: {"zlib": True, "complevel": 1, "shuffle": True}
+            for name, variable in node.variables.items()
+            if variable.dtype.kind in "iuf" and variable.size > 10_000
+        }
+        for node_path, node in datasets(collection).items()
+    }
     with whole_file(path) as part:
-        collection.to_netcdf(part, engine="h5netcdf", encoding=_encoding(collection))
+        collection.to_netcdf(part, engine="h5netcdf", encoding=encoding)
 
 
 def open_collection(path, *, chunks: dict | None = None) -> xr.DataTree:
@@ -103,7 +111,11 @@ def open_collection(path, *, chunks: dict | None = None) -> xr.DataTree:
 def _check_target(path: Path) -> None:
     """Refuse to replace anything but a file, or a folder that holds a collection."""
     if path.suffix == ".zarr":
-        if path.is_dir() and not _is_saved(path):
+        try:  # a group with the schema of a collection, of any version
+            schema = json.loads((path / "zarr.json").read_text())["attributes"]["schema"]
+        except (OSError, ValueError, KeyError, TypeError):
+            schema = ""
+        if path.is_dir() and not str(schema).startswith(SCHEMA.rstrip("0123456789")):
             raise ValueError(
                 f"{path} is a folder that holds no collection, so it is not replaced; choose "
                 "another path."
@@ -117,37 +129,18 @@ def _check_target(path: Path) -> None:
         )
 
 
-def _is_saved(folder: Path) -> bool:
-    """Whether a folder is a zarr group with the schema of a collection, of any version."""
-    try:
-        schema = json.loads((folder / "zarr.json").read_text())["attributes"]["schema"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    return str(schema).startswith(SCHEMA.rstrip("0123456789"))
-
-
-def _encoding(collection) -> dict:
-    return {
-        path: {
-            name: {"zlib": True, "complevel": 1, "shuffle": True}
-            for name, variable in node.variables.items()
-            if variable.dtype.kind in "iuf" and variable.size > 10_000
-        }
-        for path, node in datasets(collection).items()
-    }
-
-
 def _restored(dataset: xr.Dataset) -> xr.Dataset:
     text = {
         name: (variable.dims, same_strings(variable.values), variable.attrs)
         for name, variable in dataset.variables.items()
         if variable.dtype.kind in "OTU"
     }
-    plain = {name: _plain(value) for name, value in dataset.attrs.items()}
+    plain = {
+        name: value.item()
+        if isinstance(value, np.generic | np.ndarray) and value.size == 1
+        else value
+        for name, value in dataset.attrs.items()
+    }
     dataset = dataset.assign({n: v for n, v in text.items() if n not in dataset.coords})
     dataset = dataset.assign_coords({n: v for n, v in text.items() if n in dataset.coords})
     return dataset.drop_attrs(deep=False).assign_attrs(plain)
-
-
-def _plain(value):
-    return value.item() if isinstance(value, np.generic | np.ndarray) and value.size == 1 else value

@@ -1,24 +1,19 @@
 """Designs: which documents are judged, with which probability."""
 
+from bayeseval.designs.adaptive import hedge, move_to_front, next_documents
 from bayeseval.designs.attach import attach_judgments, reveal
-from bayeseval.designs.draw import draw
-from bayeseval.designs.dynamic import dynamic_sampling, with_stage_predictions
-from bayeseval.designs.dynamic_stage import dynamic_stage
+from bayeseval.designs.draw import draw, to_judge
+from bayeseval.designs.dynamic import dynamic_stage, with_stage_predictions
 from bayeseval.designs.files import read_design, save_design
-from bayeseval.designs.hedge import hedge
-from bayeseval.designs.move_to_front import move_to_front
-from bayeseval.designs.next_documents import next_documents
 from bayeseval.designs.poisson import poisson
 from bayeseval.designs.pooling import depth_pool
 from bayeseval.designs.stratified import pps_strata, uniform_strata
-from bayeseval.designs.to_judge import to_judge
 from bayeseval.designs.with_replacement import with_replacement
 
 __all__ = [
     "attach_judgments",
     "depth_pool",
     "draw",
-    "dynamic_sampling",
     "dynamic_stage",
     "hedge",
     "move_to_front",

@@ -22,8 +22,8 @@ from bayeseval.designs.placing import (
     placed_design,
     placed_sample,
 )
-from bayeseval.frame.gather import grade_scale
 from bayeseval.frame.rankings import Rankings
+from bayeseval.frame.sample import grade_scale
 from bayeseval.messages import Message, Option, counted
 from bayeseval.trec import read_qrels
 from bayeseval.trec.qrels import warn_below
@@ -46,8 +46,8 @@ def reveal(
         The design; attached to the result.
     selected : bool DataArray (pair,) or (replicate, pair), optional
         What ``draw`` returned for this design (counts, for draws with replacement). Default: the
-        sample that the design holds (``selected`` or ``draw_count``, as that of
-        :func:`designs.dynamic_sampling`), and every pair of a deterministic design.
+        sample that the design holds (``selected`` or ``draw_count``), and every pair of a
+        deterministic design.
     unjudged : {"error", "nonrelevant"}
         What to do with selected pairs that have no grade: refuse, or give grade 0, the convention
         of the papers.
@@ -90,21 +90,21 @@ def reveal(
         raise ValueError("reveal starts from the truth, not from replicates of a sample")
     if unjudged == "nonrelevant":
         truth = np.where(np.isnan(truth), np.float32(0.0), truth)
-    lacking = np.flatnonzero((mask & np.isnan(truth)).reshape(-1, truth.size).any(axis=0))
-    if lacking.size:
+    missing = np.flatnonzero((mask & np.isnan(truth)).reshape(-1, truth.size).any(axis=0))
+    if missing.size:
         raise ValueError(
-            f"{lacking.size} selected pairs have no grade, the first is "
-            f"{describe_pair(collection, lacking[0])}; "
+            f"{missing.size} selected pairs have no grade, the first is "
+            f"{describe_pair(collection, missing[0])}; "
             "use a frame of judged pairs, or unjudged='nonrelevant' to count them as grade 0"
         )
     grade = np.where(mask, truth, np.float32(np.nan))
     known = collection.children["judgments"].to_dataset(inherit=False)
-    facts = {"grade_scale": json.dumps(grade_scale(collection))}
+    attrs = {"grade_scale": json.dumps(grade_scale(collection))}
     if "seed" in getattr(selected, "attrs", {}):
-        facts["draw_seed"] = selected.attrs["seed"]
+        attrs["draw_seed"] = selected.attrs["seed"]
     dims = ("replicate", "pair")[-grade.ndim :]
     judgments = known.drop_vars(["grade", "draw_count"], errors="ignore")
-    judgments = judgments.assign(grade=(dims, grade)).assign_attrs(facts)
+    judgments = judgments.assign(grade=(dims, grade)).assign_attrs(attrs)
     if design.attrs["scheme"] == "with_replacement":
         judgments = judgments.assign(draw_count=(dims, sample.astype(np.int64)))
     designed = with_node(collection, "design", placed_design(collection, design))
@@ -124,18 +124,18 @@ def attach_judgments(
     Parameters
     ----------
     collection : DataTree
-        Rankings to evaluate; they may include runs that the design has never seen.
+        Rankings to evaluate; they may include runs that were not there at the time of the design.
     design : Dataset or path
         The design, or its file, with ``selected`` where the sample is known; draws with
         replacement need their ``draw_count``.
     qrels : path or DataFrame (topic, document, grade)
-        The judgments. A topic without any judgment is one that has not been judged yet, and scores
-        NaN; of a Poisson sample, which may well be empty in a topic, only where the design says
-        that pairs of it were ``selected``.
+        The judgments. A topic without any judgment has not been judged yet, and its scores are
+        NaN. The sample of a Poisson design may be empty in a topic: there this holds only where
+        the design has ``selected`` pairs in the topic.
     grades : sequence of float, optional
-        Grades that the assessors could give. Default: those that came back; then a measure of gains
-        by the difference estimator is exactly unbiased only where every grade is sure to occur,
-        whatever the prediction.
+        Grades that the assessors could give. Default: the grades in ``qrels``; then a measure of
+        gains by the difference estimator is exactly unbiased only where every grade is certain to
+        occur.
     negative_grades : {"unjudged", "judged"}
         Whether a negative grade means not judged, or is a grade.
 
@@ -167,7 +167,12 @@ def attach_judgments(
     if isinstance(design, str | os.PathLike):
         design = read_design(design)
     check_design(design)
-    source = _called(qrels)
+    source = "the set of judgments"
+    files = qrels if isinstance(qrels, list | tuple) else [qrels]
+    if isinstance(qrels, pd.DataFrame):
+        source = "the DataFrame"
+    elif all(isinstance(file, str | os.PathLike) for file in files):
+        source = ", ".join(f"'{file}'" for file in files)
     listed = read_qrels(qrels)
     check_choice("negative_grades", negative_grades, ("unjudged", "judged"))
     below = (listed["grade"] < 0) & (negative_grades == "unjudged")
@@ -199,9 +204,9 @@ def attach_judgments(
     if design.attrs["scheme"] == "with_replacement":
         count = xr.DataArray(design["draw_count"].to_numpy().astype(np.int64), dims="pair")
         judgments["draw_count"] = ("pair", placed_sample(grown, design, count))
-    waiting = _not_begun(design, in_design)
-    if waiting:
-        judgments = judgments.assign_attrs(not_begun=json.dumps(waiting))
+    unfinished = _not_begun(design, in_design)
+    if unfinished:
+        judgments = judgments.assign_attrs(not_begun=json.dumps(unfinished))
     if grades is not None:
         _check_grades(judged, grades, source)
         scale = sorted({float(value) for value in grades})
@@ -231,11 +236,11 @@ def _check_complete(
     if drawn or "selected" in design:
         sample = drawn_counts(design, source) if drawn else design["selected"].to_numpy()
         asked = sample.astype(bool)
-        lacking, extra = asked & ~came_back & begun[pair_topic], came_back & ~asked
-        if lacking.any():
-            found = pair_positions(design, declined["topic"], declined["document"])
-            n_declined = int(lacking[found[found >= 0]].sum())
-            raise ValueError(_lacking_pairs(design, asked, came_back, lacking, source, n_declined))
+        missing, extra = asked & ~came_back & begun[pair_topic], came_back & ~asked
+        if missing.any():
+            row = pair_positions(design, declined["topic"], declined["document"])
+            n_declined = int(missing[row[row >= 0]].sum())
+            raise ValueError(_missing_pairs(design, asked, came_back, missing, source, n_declined))
         if extra.any():
             raise ValueError(
                 f"{source} judges {int(extra.sum())} pairs that were not selected, the first is "
@@ -256,11 +261,11 @@ def _check_complete(
         )
 
 
-def _lacking_pairs(
+def _missing_pairs(
     design: xr.Dataset,
     asked: np.ndarray,
     came_back: np.ndarray,
-    lacking: np.ndarray,
+    missing: np.ndarray,
     source: str,
     n_declined: int,
 ) -> Message:
@@ -268,15 +273,15 @@ def _lacking_pairs(
 
     ``n_declined`` of them have a negative grade.
     """
-    number = int(lacking.sum())
+    number = int(missing.sum())
     certain, n_others = _certain_pairs(design)
-    kept = max(int((lacking & certain).sum()) - n_others, 0)
+    n_certain = max(int((missing & certain).sum()) - n_others, 0)
     parts = [
         f"{source} has no judgment for {number} of the selected pairs, the first is "
-        f"{describe_pair(design, int(np.argmax(lacking)))}; the estimates need exactly the "
+        f"{describe_pair(design, int(np.argmax(missing)))}; the estimates need exactly the "
         "selected pairs"
     ]
-    if kept < number:
+    if n_certain < number:
         parts.append(
             ": judge them (grade 0 if a document cannot be judged), or leave out all judgments of "
             "a topic that is not finished"
@@ -292,10 +297,10 @@ def _lacking_pairs(
     if n_empty:
         topics = "1 topic" if n_empty == 1 else f"{n_empty} topics"
         parts.append(f"; in {topics} none of those drawn is judged yet")
-    if kept:
+    if n_certain:
         least = "at least " if n_others else ""
-        how = ": give both files of judgments together"
-        parts += [f"; {least}{kept} of these came with ", Option("certain"), how]
+        remedy = ": give both files of judgments together"
+        parts += [f"; {least}{n_certain} of these came with ", Option("certain"), remedy]
     n_extra = int((came_back & ~asked).sum())
     if n_extra:
         other = "are these the judgments of another sample?"
@@ -304,10 +309,10 @@ def _lacking_pairs(
 
 
 def _certain_pairs(design: xr.Dataset) -> tuple[np.ndarray, int]:
-    """Pairs (pair,) that were made certain, with as few others as can be told, and their number.
+    """Mask (pair,) of the pairs that were made certain, and how many others may be in it.
 
-    A stratified design has them in the first stratum of their topic; of a Poisson sample others
-    may be just as sure to be selected.
+    A stratified design has them in the first stratum of their topic. In a Poisson design other
+    pairs can have probability 1 as well.
     """
     stratum = design["stratum"].to_numpy()
     n_certain = design_parameters(design).get("n_certain", 0)
@@ -325,24 +330,14 @@ def _not_begun(design: xr.Dataset, judged: np.ndarray) -> list[str]:
     if "selected" not in design:
         if design.attrs["scheme"] == "poisson":
             warnings.warn(
-                "the design does not say which pairs were selected, and of a Poisson sample "
-                "nothing else tells whether judgments are missing; missing ones would count as not "
-                "relevant. Save it as design.assign(selected=be.draw(design, random_seed=...))",
+                "the design does not record which pairs were selected, so that missing judgments "
+                "of a Poisson sample cannot be noticed; they would count as not relevant. Save it "
+                "as design.assign(selected=be.draw(design, random_seed=...))",
                 stacklevel=3,
             )
         return []
     due = pair_topic[design["selected"].to_numpy().astype(bool)]
     return topics[np.setdiff1d(due, pair_topic[judged])].tolist()
-
-
-def _called(qrels) -> str:
-    """What messages call judgments: their files, or what they are."""
-    if isinstance(qrels, pd.DataFrame):
-        return "the DataFrame"
-    files = qrels if isinstance(qrels, list | tuple) else [qrels]
-    if all(isinstance(file, str | os.PathLike) for file in files):
-        return ", ".join(f"'{file}'" for file in files)
-    return "the set of judgments"
 
 
 def _check_topics(design: xr.Dataset, judged: np.ndarray, source: str) -> None:

@@ -1,17 +1,16 @@
-"""Drawing a sample from a design."""
+"""Drawing a sample from a design, and the list of its documents for the assessors."""
 
 import itertools
 import zlib
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
-from bayeseval.collection import topic_starts
+from bayeseval.collection import check_collection, topic_starts
 from bayeseval.collection.choices import check_seed, check_whole_numbers
 from bayeseval.collection.schema import design_parameters
-from bayeseval.designs.placing import check_design
-
-DRAW_STREAM = 1
+from bayeseval.designs.placing import check_design, design_rows, own_sample
 
 
 def draw(
@@ -26,8 +25,8 @@ def draw(
     Stratified designs draw exactly ``stratum_sample_size`` pairs of each stratum without
     replacement, all subsets equally likely; Poisson designs select each pair on its own;
     deterministic designs always give the same pairs. Designs with replacement draw, in every topic,
-    until they have as many distinct pairs as the budget says (all pairs that can be drawn, where
-    there are no more); the answer is how often each pair was drawn.
+    until they have as many distinct pairs as the budget (or all pairs that can be drawn); the
+    result is how often each pair was drawn.
 
     Parameters
     ----------
@@ -40,7 +39,7 @@ def draw(
         of distinct pairs that gives. Then the estimates of single draws are exactly unbiased.
     random_seed : int or None
         Seed; kept in attrs. With ``certain`` pairs in the design it gives another sample for each
-        set of them, so that one seed may serve for a sample and for what is added to it.
+        set of them, so that one seed may serve for a sample and for its extension.
 
     Returns
     -------
@@ -81,18 +80,90 @@ def draw(
     return xr.DataArray(drawn, dims=("replicate", "pair"), name=name, attrs=attrs)
 
 
-def _entropy(design: xr.Dataset, random_seed: int | None) -> list[int] | None:
-    """What a draw is seeded with: a stream of its own, and one for each set of certain pairs.
+def to_judge(
+    design: xr.Dataset, judged: xr.DataTree | None = None, *, random_seed: int | None
+) -> pd.DataFrame:
+    """Sampled documents to judge, in random order within each topic.
 
-    The strata of a design may have been made with the same seed, and its certain pairs may be what
-    another design gave with it: the sample must tell nothing of them.
+    The order is independent of relevance, as it should be for an assessor. A pool that has an order
+    of its own (``judging_order``) keeps it.
+
+    Parameters
+    ----------
+    design : Dataset
+        A design with its sample, ``design.assign(selected=bayeseval.draw(design, ...))`` (with
+        replacement ``draw_count``), or a deterministic one.
+    judged : DataTree, optional
+        Leave out what has a grade in this collection.
+    random_seed : int or None
+        Of the order.
+
+    Returns
+    -------
+    DataFrame
+        Columns topic and document, topics in the order of the design.
+
+    Raises
+    ------
+    ValueError
+        No sample, or replicates of one; a collection without judgments.
+
+    Examples
+    --------
+    >>> import pandas as pd, bayeseval as be
+    >>> run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcdef")})
+    >>> collection = be.read_collection(None, run.assign(score=range(6)))
+    >>> design = be.designs.pps_strata(collection, budget=4, n_strata=2)
+    >>> sample = design.assign(selected=be.draw(design, random_seed=1))
+    >>> print(be.designs.to_judge(sample, random_seed=1).to_string(index=False))
+    topic document
+        1        e
+        1        b
+        1        f
+        1        d
+    """
+    check_design(design)
+    check_seed(random_seed)
+    sample = own_sample(design, "draw one, design.assign(selected=draw(design, random_seed=...))")
+    if sample.ndim > 1:
+        raise ValueError("the design has replicates of a sample; select one of them")
+    open_pairs = sample.to_numpy() > 0
+    if judged is not None:
+        check_collection(judged)
+        if "judgments" not in judged.children:
+            raise ValueError("judged has no judgments, so it does not show what is left to judge")
+        grade = judged["judgments/grade"]
+        if "replicate" in grade.dims:
+            raise ValueError("judged holds replicates of a sample; select one of them")
+        row = design_rows(judged, design)
+        open_pairs[row[(row >= 0) & grade.notnull().to_numpy()]] = False
+    pair = np.flatnonzero(open_pairs)
+    topic = design["pair_topic"].to_numpy()[pair]
+    if "judging_order" in design:
+        within = design["judging_order"].to_numpy()[pair].astype(float)
+    else:
+        within = np.random.default_rng(random_seed).random(pair.size)
+    order = np.lexsort((within, topic))
+    return pd.DataFrame(
+        {
+            "topic": design["topic"].to_numpy()[topic[order]],
+            "document": design["document"].to_numpy()[pair[order]],
+        }
+    )
+
+
+def _entropy(design: xr.Dataset, random_seed: int | None) -> list[int] | None:
+    """Seeds of a draw: a stream of its own (1), and another one for each set of certain pairs.
+
+    The strata of a design may have been made with the same seed, and its certain pairs may be the
+    sample of another design with it: the new sample must be independent of both.
     """
     if random_seed is None:
         return None
     if not design_parameters(design).get("n_certain"):
-        return [random_seed, DRAW_STREAM]
+        return [random_seed, 1]
     certain = np.packbits(design["inclusion_probability"].to_numpy() == 1.0)
-    return [random_seed, DRAW_STREAM, zlib.crc32(certain.tobytes())]
+    return [random_seed, 1, zlib.crc32(certain.tobytes())]
 
 
 def _check_scheme(design: xr.Dataset, n_draws: int | None) -> None:
@@ -106,7 +177,7 @@ def _check_scheme(design: xr.Dataset, n_draws: int | None) -> None:
     if "stratum_stage" in design:
         raise ValueError(
             "the strata of a design drawn in stages follow its own judgments, so it cannot be "
-            "drawn from again; make another with dynamic_sampling and another random_seed"
+            "drawn from again; begin again with dynamic_stage and another random_seed"
         )
     if scheme == "with_replacement":
         return
@@ -158,11 +229,11 @@ def _draw_stratified(selected: np.ndarray, design: xr.Dataset, random: np.random
     by_stratum = frame[np.argsort(stratum[frame], kind="stable")]
     number = stratum[by_stratum]
     place = np.arange(number.size) - np.searchsorted(number, number)
-    chosen = place < design["stratum_sample_size"].to_numpy()[number]
+    drawn = place < design["stratum_sample_size"].to_numpy()[number]
     for row in selected:
         # a uniform key in [0, 1) added to the stratum number sorts within strata in one pass
         shuffled = np.argsort(number + random.random(by_stratum.size))
-        row[by_stratum[shuffled[chosen]]] = True
+        row[by_stratum[shuffled[drawn]]] = True
 
 
 def _draw_alone(selected: np.ndarray, design: xr.Dataset, random: np.random.Generator) -> None:

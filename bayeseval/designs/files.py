@@ -8,7 +8,7 @@ import xarray as xr
 from bayeseval.collection.schema import check_strata, describe_pair
 from bayeseval.designs.placing import check_design
 from bayeseval.messages import Message, Option
-from bayeseval.trec.compression import HDF5
+from bayeseval.trec.sources import HDF5
 from bayeseval.whole_file import check_writable, expanded_path, whole_file
 
 DESIGN_VARIABLES = {
@@ -29,9 +29,9 @@ def save_design(design: xr.Dataset, path: str | os.PathLike) -> None:
     Parameters
     ----------
     design : Dataset
-        A design; put the sample in it with ``design.assign(selected=selected)`` to have the
-        judgments that come back checked against it. Draws with replacement must go in as
-        ``design.assign(draw_count=draw_count)``: judgments do not say how often a pair was drawn.
+        A design, with its sample as ``design.assign(selected=selected)``, against which
+        ``attach_judgments`` checks the judgments. A sample with replacement must be there, as
+        ``design.assign(draw_count=draw_count)``.
     path : path
         File to write; a file that is there is replaced.
 
@@ -53,8 +53,8 @@ def save_design(design: xr.Dataset, path: str | os.PathLike) -> None:
     check_design(design)
     path = expanded_path(path)
     check_writable(path)
-    kept = (design["inclusion_probability"] != 0) | (design["stratum"] >= 0)
-    frame = design.isel(pair=np.flatnonzero(kept))
+    in_frame = (design["inclusion_probability"] != 0) | (design["stratum"] >= 0)
+    frame = design.isel(pair=np.flatnonzero(in_frame))
     with whole_file(path) as part:
         frame.to_netcdf(part, engine="h5netcdf")
 
@@ -109,9 +109,9 @@ def read_design(path: str | os.PathLike) -> xr.Dataset:
         design = xr.load_dataset(path, engine="h5netcdf")
     except (OSError, ValueError) as error:
         raise ValueError(f"'{path}' is not a design file (netCDF): {error}") from error
-    absent = sorted(DESIGN_VARIABLES - set(design.variables))
-    if absent or "scheme" not in design.attrs:
-        raise ValueError(f"'{path}' is not a design: it lacks {', '.join(absent) or 'its scheme'}")
+    missing = sorted(DESIGN_VARIABLES - set(design.variables))
+    if missing or "scheme" not in design.attrs:
+        raise ValueError(f"'{path}' is not a design: it lacks {', '.join(missing) or 'its scheme'}")
     for name in ("topic", "document"):
         design = design.assign_coords(
             {name: (design[name].dims, design[name].to_numpy().astype(str))}

@@ -111,8 +111,8 @@ def drawn_counts(design: xr.Dataset, source: str) -> np.ndarray:
     """How often each pair of a design with replacement was drawn, as the design records it."""
     if "draw_count" not in design:
         raise ValueError(
-            f"{source} does not say how often each pair was drawn, without which its sample tells "
-            "nothing; save it as design.assign(draw_count=be.draw(design, random_seed=...))"
+            f"{source} does not record how often each pair was drawn, which the estimates need; "
+            "save it as design.assign(draw_count=be.draw(design, random_seed=...))"
         )
     count = design["draw_count"].to_numpy()
     wrong = np.flatnonzero((count < 0) | ((count > 0) & ~frame_pairs(design)))

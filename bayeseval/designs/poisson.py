@@ -6,8 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.schema import no_strata
-from bayeseval.designs.prepared import Budget, prepared_frame
-from bayeseval.designs.stratified import labelled_design
+from bayeseval.designs.prepared import Budget, labelled_design, prepared_frame
 
 
 def poisson(
@@ -61,8 +60,8 @@ def poisson(
     probability = np.zeros(collection.sizes["pair"])
     for budget, sure, rest in zip(start["budgets"], start["certain"], start["rest"], strict=True):
         probability[sure] = 1.0
-        left = budget - sure.size
-        probability[rest] = capped_proportional(1.0 / np.arange(1, rest.size + 1), left)
+        size = 1.0 / np.arange(1, rest.size + 1)
+        probability[rest] = capped_proportional(size, budget - sure.size)
     variables = {"inclusion_probability": ("pair", probability), **no_strata(probability.size)}
     return labelled_design(collection, variables, "poisson", "poisson", start["parameters"])
 

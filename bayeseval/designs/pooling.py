@@ -9,11 +9,9 @@ import xarray as xr
 from bayeseval.collection import check_collection, check_one_sample
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.collection.schema import no_strata
-from bayeseval.designs.prepared import Budget, started
-from bayeseval.designs.stratified import labelled_design
-from bayeseval.frame.gather import grade_columns
-from bayeseval.frame.members import contributing_runs, pooled_by
-from bayeseval.frame.rankings import Rankings
+from bayeseval.designs.prepared import Budget, labelled_design, started
+from bayeseval.frame.rankings import Rankings, contributing_runs, pooled_by
+from bayeseval.frame.sample import grade_columns
 
 
 def depth_pool(
@@ -21,8 +19,8 @@ def depth_pool(
 ) -> xr.Dataset:
     """Design that judges what any contributing run ranks at ``pool_depth`` or above.
 
-    Nothing is random: a document is judged or never is, so neither ``stat`` nor ``dyn`` exists and
-    estimates carry a bias that the design says nothing about.
+    Nothing is random, so neither ``stat`` nor ``dyn`` exists, and the bias of estimates is not
+    known.
 
     Parameters
     ----------
@@ -52,11 +50,11 @@ def depth_pool(
     array([1., 1., 0., 0.])
     """
     check_collection(collection)
-    chosen = contributing_runs(collection, runs)
-    pool = pooled_by(Rankings.of(collection, chosen), pool_depth)
+    run = contributing_runs(collection, runs)
+    pool = pooled_by(Rankings.of(collection, run), pool_depth)
     parameters = {
         "pool_depth": int(pool_depth),
-        "runs": collection["run"].to_numpy()[chosen].tolist(),
+        "runs": collection["run"].to_numpy()[run].tolist(),
     }
     return pooled_design(collection, pool, "depth_pool", parameters)
 
@@ -105,17 +103,17 @@ def simulated_relevance(
     if "judgments" not in collection.children:
         raise ValueError(
             f"{name} follows the judgments, and the collection has none; dynamic_stage and "
-            "next_documents tell what to judge first"
+            "next_documents give the first documents to judge"
         )
     grade = grades_so_far(collection, name)
-    lacking = int(np.isnan(grade[frame]).sum())
-    if lacking and "design" in collection.children:
+    n_missing = int(np.isnan(grade[frame]).sum())
+    if n_missing and "design" in collection.children:
         scheme = collection["design"].attrs.get("scheme")
         if scheme != "deterministic":
             warnings.warn(
                 f"{name} takes the judgments for the truth, but they are a random sample "
-                f"({scheme}), and {lacking} pairs of its frame count as non-relevant for want of a "
-                "grade; start from complete judgments, or use frame='judged'",
+                f"({scheme}), and {n_missing} pairs of its frame without a grade count as "
+                "non-relevant; start from complete judgments, or use frame='judged'",
                 stacklevel=3,
             )
     return grade >= relevance_level

@@ -6,10 +6,6 @@ Imported on first use only, because it needs numba.
 import numpy as np
 from numba import njit
 
-_EQUAL = 1.0 - 1e-12  # scores that differ by rounding alone are equal
-_NEGLIGIBLE = 1e-18  # a run's weight beside 1, the heaviest run's
-_LIGHT = 1e-3  # a score above it is not changed by negligible runs, not even by thousands of them
-
 
 @njit(cache=True, nogil=True)
 def move_to_front_walk(position, can_be_judged, relevant, known, n_documents):
@@ -102,9 +98,10 @@ def hedge_walk(
             least = loss.min()
             for run in range(n_runs):
                 weight[run] = np.exp(log_beta * (loss[run] - least))
-            _mixture(position, value, missed, weight, _NEGLIGIBLE, score)
+            # thousands of runs below 1e-18 of the heaviest do not change a score above 1e-3
+            _mixture(position, value, missed, weight, 1e-18, score)
         best = _last_of_the_best(score, is_open)
-        if best >= 0 and score[best] < _LIGHT:  # the leaders have nothing left: all runs count
+        if best >= 0 and score[best] < 1e-3:  # the leaders have nothing left: all runs count
             _mixture(position, value, missed, weight, 0.0, score)
             best = _last_of_the_best(score, is_open)
         if best < 0:
@@ -138,9 +135,9 @@ def _mixture(position, value, missed, weight, least, score):
 
 @njit(cache=True, nogil=True)
 def _last_of_the_best(score, is_open):
-    """The open document with the highest score; the last of equals, -1 where none is open."""
+    """The open document with the highest score, up to rounding; the last of equals, or -1."""
     best = -1
     for document in range(score.size):
-        if is_open[document] and (best < 0 or score[document] >= score[best] * _EQUAL):
+        if is_open[document] and (best < 0 or score[document] >= score[best] * (1.0 - 1e-12)):
             best = document
     return best

@@ -1,5 +1,6 @@
-"""What every sampling design starts from: an ordered frame, its certain pairs, the budget."""
+"""The start of every sampling design: an ordered frame, its certain pairs, the budget."""
 
+import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -8,8 +9,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
-from bayeseval.collection.predictions import label_values
-from bayeseval.frame.members import contributing_runs, frame_mask, ordered_frame, pair_mask
+from bayeseval.collection.schema import label_values
+from bayeseval.frame.rankings import contributing_runs, frame_mask, ordered_frame, pair_mask
 from bayeseval.messages import Message, Option
 
 Budget = int | Mapping[str, int] | pd.Series | xr.DataArray
@@ -41,9 +42,9 @@ def topic_budgets(collection: xr.DataTree, budget: Budget) -> np.ndarray:
     else:
         check_budget(budget)
         return np.full(len(topics), budget, dtype=np.int64)
-    lacking = [topic for topic in topics if topic not in budget]
-    if lacking:
-        raise ValueError(f"budget has no number of judgments for topic '{lacking[0]}'")
+    missing = [topic for topic in topics if topic not in budget]
+    if missing:
+        raise ValueError(f"budget has no number of judgments for topic '{missing[0]}'")
     unknown = [topic for topic in budget if topic not in topics]
     if unknown:
         raise ValueError(f"budget names topic '{unknown[0]}', which the collection does not have")
@@ -53,18 +54,18 @@ def topic_budgets(collection: xr.DataTree, budget: Budget) -> np.ndarray:
 
 
 def started(collection: xr.DataTree, budget: Budget, frame, pool_depth, runs) -> dict:
-    """What every design begins with, checked: budgets, runs and frame, and how attributes tell."""
+    """Budgets, runs and frame of a design, checked, and its parameters as attributes."""
     check_collection(collection)
     budgets = topic_budgets(collection, budget)
-    chosen = contributing_runs(collection, runs)
-    mask, frame_name = frame_mask(collection, frame, pool_depth, chosen)
+    run = contributing_runs(collection, runs)
+    mask, frame_name = frame_mask(collection, frame, pool_depth, run)
     parameters = {
         "budget": int(budgets[0]) if (budgets == budgets[0]).all() else budgets.tolist(),
         "frame": frame_name,
         "pool_depth": pool_depth if pool_depth is None else int(pool_depth),
-        "runs": collection["run"].to_numpy()[chosen].tolist(),
+        "runs": collection["run"].to_numpy()[run].tolist(),
     }
-    return {"budgets": budgets, "runs": chosen, "frame": mask, "parameters": parameters}
+    return {"budgets": budgets, "runs": run, "frame": mask, "parameters": parameters}
 
 
 def prepared_frame(
@@ -96,13 +97,24 @@ def prepared_frame(
             f"certain holds all {int(sure.sum())} pairs of the frame, the judged ones, so that "
             "nothing is left to sample; frame='retrieved' adds what the runs retrieved"
         )
-    told = {"n_certain": int(sure.sum())} | ({"labels": labels} if labels else {})
+    parameters = {"n_certain": int(sure.sum())} | ({"labels": labels} if labels else {})
     return {
         "budgets": start["budgets"],
         "rest": rest_by_topic,
         "certain": sure_by_topic,
-        "parameters": start["parameters"] | told,
+        "parameters": start["parameters"] | parameters,
     }
+
+
+def labelled_design(collection, variables, scheme: str, name: str, parameters) -> xr.Dataset:
+    """Dataset of a design with the labels of the collection's pairs."""
+    coords = {
+        "topic": ("topic", collection["topic"].to_numpy()),
+        "document": ("pair", collection["document"].to_numpy()),
+        "pair_topic": ("pair", collection["pair_topic"].to_numpy()),
+    }
+    attrs = {"scheme": scheme, "name": name, "parameters": json.dumps(parameters)}
+    return xr.Dataset(variables, coords=coords, attrs=attrs)
 
 
 def _check_certain(topics, budgets: np.ndarray, certain: list, rest: list) -> None:
@@ -128,8 +140,7 @@ def labelled_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
     ascending, where s is the share of the topic's documents with a lower label (ties by half), its
     mean over the judges, 1/2 where a label is missing: the best labelled stand at half their rank,
-    the worst at double. Moving them further gained next to nothing with a good judge and lost much
-    with a bad one (``benchmarks/external_labels.py --design``).
+    the worst at double.
 
     Examples
     --------

@@ -1,6 +1,5 @@
 """Stratified designs: equal numbers of judgments from uniform or exponentially growing strata."""
 
-import json
 import warnings
 from collections.abc import Sequence
 
@@ -9,8 +8,7 @@ import xarray as xr
 
 from bayeseval.collection.choices import check_whole_numbers, generator
 from bayeseval.collection.schema import strata
-from bayeseval.designs.prepared import Budget, prepared_frame
-from bayeseval.designs.strata import allocated, equal_sizes, exponential_sizes, without_lone_draw
+from bayeseval.designs.prepared import Budget, labelled_design, prepared_frame
 from bayeseval.messages import Message, Option
 
 
@@ -55,10 +53,9 @@ def pps_strata(
     runs : list of str, optional
         Runs that shape the design instead of the contributing ones.
     labels : str or list of str, optional
-        Labels of :func:`bayeseval.add_predictions` by which the order goes beside the ranks, each
-        place halved for the best labelled and doubled for the worst: what an LLM takes for relevant
-        is likelier to be judged. A model that is fitted to the sample needs them too
-        (``external=``).
+        Labels of :func:`bayeseval.add_predictions` that move documents in the order: the best
+        labelled stand at half their rank and the worst at double. A model that is fitted to the
+        sample needs them too (``external=``).
 
     Returns
     -------
@@ -101,8 +98,8 @@ def pps_strata(
     check_whole_numbers(1, n_strata=n_strata)
     start = prepared_frame(collection, budget, frame, pool_depth, certain, runs, labels)
 
-    def strata_of(documents, left, number):
-        return documents, exponential_sizes(documents.size, number, max(1, -(-left // number)))
+    def strata_of(documents, budget, number):
+        return documents, exponential_sizes(documents.size, number, max(1, -(-budget // number)))
 
     return _stratified(collection, start, strata_of, "pps_strata", n_strata)
 
@@ -157,7 +154,7 @@ def uniform_strata(
     start = prepared_frame(collection, budget, frame, pool_depth, certain, runs)
     random = generator(random_seed)
 
-    def strata_of(documents, left, number):
+    def strata_of(documents, budget, number):
         return random.permutation(np.sort(documents)), equal_sizes(documents.size, number)
 
     design = _stratified(collection, start, strata_of, "uniform_strata", n_strata)
@@ -166,15 +163,15 @@ def uniform_strata(
 
 def _stratified(collection, start, strata_of, name, n_strata) -> xr.Dataset:
     """Assemble the design: certain pairs first, then the strata of each topic."""
-    left_over = start["budgets"] - np.array([pairs.size for pairs in start["certain"]])
-    n_used = np.clip(left_over, 1, n_strata)
+    budgets = start["budgets"] - np.array([pairs.size for pairs in start["certain"]])
+    n_used = np.clip(budgets, 1, n_strata)
     warn_of_fewer(n_used, n_strata)
     stratum = np.full(collection.sizes["pair"], -1, dtype=np.int32)
     sizes, drawn, topics = [], [], []
     for topic, (certain, rest) in enumerate(zip(start["certain"], start["rest"], strict=True)):
-        left = int(left_over[topic])
-        documents, topic_sizes = strata_of(rest, left, int(n_used[topic]))
-        topic_sizes, topic_drawn = without_lone_draw(topic_sizes, allocated(topic_sizes, left))
+        budget = int(budgets[topic])
+        documents, topic_sizes = strata_of(rest, budget, int(n_used[topic]))
+        topic_sizes, topic_drawn = without_lone_draw(topic_sizes, allocated(topic_sizes, budget))
         if certain.size:
             documents = np.concatenate([certain, documents])
             topic_sizes = np.concatenate([[certain.size], topic_sizes])
@@ -189,11 +186,11 @@ def _stratified(collection, start, strata_of, name, n_strata) -> xr.Dataset:
 
 
 class FewerStrata(UserWarning):
-    """Strata are fewer than was asked for, or than the default."""
+    """There are fewer strata than ``n_strata``."""
 
 
 def warn_of_fewer(n_used: np.ndarray, n_strata: int) -> None:
-    """Say that strata are fewer than asked for, for every stratum needs a judgment."""
+    """Warn that there are fewer strata than ``n_strata``: each needs a judgment."""
     fewer = n_used < n_strata
     if fewer.any():
         where = "" if fewer.all() else f" in {int(fewer.sum())} of {fewer.size} topics"
@@ -208,12 +205,76 @@ def warn_of_fewer(n_used: np.ndarray, n_strata: int) -> None:
         )
 
 
-def labelled_design(collection, variables, scheme: str, name: str, parameters) -> xr.Dataset:
-    """Dataset of a design with the labels of the collection's pairs."""
-    coords = {
-        "topic": ("topic", collection["topic"].to_numpy()),
-        "document": ("pair", collection["document"].to_numpy()),
-        "pair_topic": ("pair", collection["pair_topic"].to_numpy()),
-    }
-    attrs = {"scheme": scheme, "name": name, "parameters": json.dumps(parameters)}
-    return xr.Dataset(variables, coords=coords, attrs=attrs)
+def exponential_sizes(n_documents: int, n_strata: int, smallest: int) -> np.ndarray:
+    """Sizes of strata that grow exponentially and cover ``n_documents``.
+
+    |S_i| = floor(s (1 + a)^i) for all strata but the last, which takes the rest; s = ``smallest``
+    and a is the smallest growth rate with sum_i floor(s (1 + a)^i) >= n_documents. Where strata of
+    size s already cover the documents there is no growth: strata of size s until the documents are
+    used up.
+
+    References
+    ----------
+    Cormack and Grossman (2019), Unbiased low-variance estimators, section 4, without the stray
+    factor s in the sum and with the last size read as |S_(N-1)|.
+    """
+    if n_documents <= n_strata * smallest:
+        full, rest = divmod(n_documents, smallest)
+        return np.array([smallest] * full + [rest] * (rest > 0), dtype=np.int64)
+    if n_strata == 1:
+        return np.array([n_documents], dtype=np.int64)
+    power = np.arange(n_strata)
+
+    def sizes(growth):
+        return np.floor(smallest * (1.0 + growth) ** power)
+
+    low, high = 0.0, 1.0
+    while sizes(high).sum() < n_documents:
+        high *= 2.0
+    while high - low > 1e-13 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if sizes(middle).sum() >= n_documents else (middle, high)
+    cumulative = np.minimum(np.cumsum(sizes(high)[:-1]), n_documents)
+    return np.diff(np.concatenate([[0.0], cumulative, [n_documents]])).astype(np.int64)
+
+
+def equal_sizes(n_documents: int, n_strata: int) -> np.ndarray:
+    """Sizes of ``n_strata`` strata as equal as can be, larger ones first, none empty."""
+    base, rest = divmod(n_documents, n_strata)
+    sizes = np.full(n_strata, base, dtype=np.int64)
+    sizes[:rest] += 1
+    return sizes[sizes > 0]
+
+
+def allocated(sizes: np.ndarray, budget: int) -> np.ndarray:
+    """How many documents to draw from each stratum: equal numbers, the remainder from the top down.
+
+    A stratum never gives more than it holds; what it cannot give goes to the others, top first, so
+    that exactly min(budget, sum of sizes) documents are drawn.
+    """
+    drawn = np.zeros(sizes.size, dtype=np.int64)
+    left = min(budget, int(sizes.sum()))
+    while left > 0:
+        room = np.flatnonzero(drawn < sizes)
+        share = left // room.size
+        if share == 0:
+            drawn[room[:left]] += 1
+            break
+        step = np.minimum(share, sizes[room] - drawn[room])
+        drawn[room] += step
+        left -= int(step.sum())
+    return drawn
+
+
+def without_lone_draw(sizes: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Strata joined where the only one that is not judged in full has a single draw.
+
+    A single draw gives no estimate of the variance: the stratum is joined with the one before it
+    (the first one with the one after it).
+    """
+    partly = np.flatnonzero(drawn < sizes)
+    if sizes.size < 2 or partly.size != 1 or drawn[partly[0]] != 1:
+        return sizes, drawn
+    first = max(int(partly[0]) - 1, 0)
+    starts = np.delete(np.arange(sizes.size), first + 1)
+    return np.add.reduceat(sizes, starts), np.add.reduceat(drawn, starts)

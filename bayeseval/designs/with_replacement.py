@@ -7,8 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.schema import no_strata
-from bayeseval.designs.prepared import check_budget, started
-from bayeseval.designs.stratified import labelled_design
+from bayeseval.designs.prepared import check_budget, labelled_design, started
 from bayeseval.frame.rankings import Rankings
 
 
@@ -30,17 +29,6 @@ def with_replacement(
     (:func:`bayeseval.designs.with_replacement.average_precision_marginal`). Draws that would fall
     outside the frame are not made: M is normalised over the frame.
 
-    *Why 3/2.* A run's sum of precisions SP is Z times the expectation of rel(i) rel(j) over pairs
-    drawn from the joint distribution JD. Drawn from D instead, each pair counts
-    rel(i) rel(j) JD/D, whose second moment is the sum of :math:`rel(i)\,rel(j)\,JD^2/D`. It is
-    least for :math:`D \propto JD\,\sqrt{p_{ij}}`, where :math:`p_{ij}` is the probability that both
-    are relevant (Lagrange: the derivative :math:`p\,JD^2/D^2` is the same for every pair).
-    Relevance is unknown; the marginal MD is the prior, so :math:`p_{ij} \propto MD(i)\,MD(j)`. A
-    single draw of documents serves all pairs only if D is a product; taking the product of
-    marginals for JD gives :math:`D(i, j) \propto (MD(i)\,MD(j))^{3/2}`, whose marginal is
-    :math:`MD^{3/2}`
-    normalised.
-
     Parameters
     ----------
     collection : DataTree
@@ -49,8 +37,8 @@ def with_replacement(
         Distinct documents per topic (T of the paper). A topic with no more documents than that
         which can be drawn is drawn until all of them have been.
     exponent : float
-        Power of the marginal, 0 or more: 1.5 as derived, 1 samples from the marginal itself, 0
-        evenly over what the runs retrieve.
+        Power of the marginal, 0 or more: 1 samples from the marginal itself, 0 evenly over the
+        documents that the runs retrieve.
     uniform_share : float
         Share of the draws, in [0, 1), that falls evenly on the whole frame. Above 0 every
         document of the frame can be drawn and no factor 1 / M exceeds frame size / share. The
@@ -79,9 +67,8 @@ def with_replacement(
     References
     ----------
     J. A. Aslam, V. Pavlu and E. Yilmaz, "A statistical method for system evaluation using
-    incomplete judgments", SIGIR 2006, section 2, doi:10.1145/1148170.1148263. The exponent is
-    lost in some copies of the text and follows from the derivation above. ``uniform_share`` is the
-    defensive mixture of T. Hesterberg, Technometrics 37, 1995.
+    incomplete judgments", SIGIR 2006, section 2, doi:10.1145/1148170.1148263. ``uniform_share``
+    is the defensive mixture of T. Hesterberg, Technometrics 37, 1995.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.counts import TopicCounts
-from bayeseval.estimators.denominators import Control
+from bayeseval.estimators.ratios import Control
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.rounding import ROUNDING, ratio, settled
 
@@ -140,24 +140,23 @@ def of_average_precision(
 ) -> Floats | None:
     """Of AP, as :func:`of_ratio`, by what every document is expected to add to the numerator.
 
-    By the counts of all topics alone: what the topic's own sample leaves open of its number of
-    relevant documents is as large as a score. 0 by learned predictions, unless topics have few
-    relevant documents: beside those the variance that is estimated serves, and this one is several
-    times as large on some collections.
+    Only where the posterior of the counts divides: what the topic's own sample leaves open of its
+    number of relevant documents is as large as a score. None by learned predictions, beside which
+    the estimated variance serves and this one is several times as large on some collections.
     ``inverse`` and ``fall`` are those of :func:`inverse_and_fall`.
     """
     from bayeseval.measures.rank_sums import expected_precision_sums
 
     levels = [(1.0, filled)]
     learned = topic.predicts and filled.doubt is None
-    if counts is None or not _predicted(levels) or (learned and not counts.few.any()):
+    if counts is None or learned or not _predicted(levels):
         return None
     one = [np.ones(fall.shape[1])]
     spread = _spread(topic, levels, one, one)
     chance = np.ascontiguousarray(np.clip(np.asarray(filled.predicted), 0.0, 1.0).T)
     both, own = expected_precision_sums(position, chance, spread)
     variance = inverse**2 * own - 2.0 * inverse * fall * both + fall**2 * spread.sum(axis=0)
-    return np.clip(variance, 0.0, LARGEST) * (counts.few if learned else 1.0)
+    return np.clip(variance, 0.0, LARGEST)
 
 
 def of_ratio_differences(

@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.predictions import label_names, predictor_columns, warn_of_copies
-from bayeseval.estimators.denominators import RatioOptions, count_model
+from bayeseval.collection.schema import label_names, predictor_columns, warn_of_copies
+from bayeseval.estimators.counts import CountModel
 from bayeseval.estimators.relevance import EstimatedRelevance, check_no_predictor
 from bayeseval.frame.frame import Frame
 from bayeseval.messages import Message, Option
@@ -15,7 +15,7 @@ from bayeseval.predictors.registry import name_and_argument
 
 
 def horvitz_thompson(
-    frame: Frame, predictor, random_seed: int, options: RatioOptions
+    frame: Frame, predictor, random_seed: int, denominator: str
 ) -> EstimatedRelevance:
     r"""Relevance of the judged pairs by their inclusion probability.
 
@@ -36,14 +36,12 @@ def horvitz_thompson(
         frame.sample,
         frame.grade,
         frame.scale,
-        counts=lambda: count_model(frame, options, random_seed),
+        counts=lambda: count_model(frame, denominator, random_seed),
         random_seed=random_seed,
     )
 
 
-def difference(
-    frame: Frame, predictor, random_seed: int, options: RatioOptions
-) -> EstimatedRelevance:
+def difference(frame: Frame, predictor, random_seed: int, denominator: str) -> EstimatedRelevance:
     r"""Predicted relevance, corrected by the expanded residuals of the judged pairs.
 
     .. math:: dyn = \sum_i weight_i \left( M(d_i) + \frac{1[d_i \in J]}{\pi(d_i)}
@@ -89,11 +87,52 @@ def difference(
         frame.grade,
         frame.scale,
         model,
-        counts=lambda: count_model(frame, options, random_seed),
+        counts=lambda: count_model(frame, denominator, random_seed),
         random_seed=random_seed,
         as_given=as_given,
         labelled=bool(labels),
     )
+
+
+def count_model(frame: Frame, denominator: str, random_seed: int) -> CountModel | None:
+    """Model of the counts of all topics; None where it is not asked for or cannot be had.
+
+    It needs to know how many documents were not sampled, their fused ranks and more than one topic.
+    Where others chose what is judged (a sampleval file, or probabilities of 1 of a Poisson design
+    that is not of this package) documents that some run ranks high are judged most, and are
+    likelier to be relevant than others of the same fused rank: that misleads it.
+    """
+    if denominator == "topic":
+        return None
+    probability = frame.sample.inclusion_probability
+    unsampled = frame.sample.topic[probability < 1.0]
+    if frame.lists_sampled_alone:
+        reason = "these judgments (prels or probs) list only the sampled documents of the frame"
+    elif not unsampled.size:  # everything was judged
+        return None
+    elif (unsampled == unsampled[0]).all():
+        reason = "only one topic has documents that were not sampled"
+    elif frame.design_name == "sampleval" or (
+        frame.scheme == "poisson" and frame.design_name != "poisson" and (probability == 1.0).any()
+    ):
+        reason = "documents were not drawn by their fused ranks"
+    else:
+        try:
+            return CountModel(
+                frame.ranked_sample,
+                random_seed,
+                labelled=bool(frame.design_labels),
+                made_certain=frame.made_certain,
+            )
+        except ValueError:  # of contributing_runs
+            reason = "no run contributed to the frame, so its documents have no fused rank"
+    warnings.warn(
+        "numbers of relevant documents are estimated from each topic's own sample "
+        f"(denominator 'topic'), because {reason}; intervals of AP, nDCG, R@k and Rprec are too "
+        "short where few documents are relevant",
+        stacklevel=2,
+    )
+    return None
 
 
 def default_predictor(collection: xr.DataTree):

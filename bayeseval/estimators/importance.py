@@ -52,7 +52,7 @@ from numpy.typing import NDArray
 from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import row_of_pair
 from bayeseval.estimators.topic_scores import ListScore
-from bayeseval.frame.lists import TopicLists
+from bayeseval.frame.rankings import TopicLists
 from bayeseval.measures.measure import Measure, relevance
 from bayeseval.measures.scores import rank_weight
 from bayeseval.measures.table import names_of

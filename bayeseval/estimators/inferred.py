@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.labels import row_of_pair
 from bayeseval.estimators.topic_scores import ListScore
-from bayeseval.frame.lists import TopicLists
-from bayeseval.measures.linear import discounted_gain
+from bayeseval.frame.rankings import TopicLists
 from bayeseval.measures.measure import Measure, relevance
-from bayeseval.measures.ratio import discount_sum
+from bayeseval.measures.table import discount_sum, discounted_gain
 from bayeseval.rounding import ratio
 
 LONGEST_LIST = 1000

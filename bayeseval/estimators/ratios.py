@@ -1,18 +1,23 @@
-"""Ratios of two estimates: bias, variance and limits."""
+"""Ratios of two estimates: AP, nDCG, R@k by their denominators, and precision at R."""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.counts import TopicCounts
-from bayeseval.estimators.denominators import Control, by_counts
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
-from bayeseval.rounding import ratio
+from bayeseval.measures.measure import Measure
+from bayeseval.rounding import ratio, settled
+from bayeseval.uncertainty.slots import Slots
 
-DOUBTFUL = 0.25  # relative variance of a denominator above which a ratio needs limits
+DOUBTFUL = 0.25  # relative variance of a denominator above which a ratio is limited to [0, 1]
+N_BOOTSTRAP = 100
+N_CUTOFFS = 16
 
 
-def relevant_count(topic: TopicRelevance, filled: FilledRelevance, least: float = 1.0) -> tuple:
+def relevant_count(filled: FilledRelevance, least: float = 1.0) -> tuple:
     """Estimated number of relevant documents, its expanded values, and where it had to be raised.
 
     It is never below the number of relevant documents seen, nor below one: an estimate of a tiny
@@ -22,17 +27,50 @@ def relevant_count(topic: TopicRelevance, filled: FilledRelevance, least: float 
     floor = np.maximum(filled.seen, least)
     raised = count < floor
     expanded = np.where(raised[:, None], 0.0, filled.expanded)
-    certain = (topic.slots.probability >= 1.0).all(axis=1)  # nothing relevant, and all judged
-    return np.where(raised, floor, count), expanded, raised & ~certain
+    return np.where(raised, floor, count), expanded, raised
+
+
+@dataclass(frozen=True, eq=False)
+class Control:
+    """Control variate of a ratio: b (s - q D E[1 / D]), which is 0 on average over topics.
+
+    D is unbiased, so that D E[1 / D] is on average the probability that there is anything relevant,
+    where the model of the counts is right: that is s, and q is 1. Where D is the sum over seen
+    relevant documents alone, s is whether any was seen and q the chance of that: then a topic in
+    which nothing relevant was seen scores 0 as without it.
+
+    Parameters
+    ----------
+    coefficient : float array (run, replicate)
+        b. With the ratio itself for b the control variate takes off all that E[1 / D] is off, and
+        leaves the error of a ratio by the topic's own sample.
+    some, chance : float array (replicate,)
+        s and q.
+    number : float array (replicate,)
+        D as the topic's own sample estimates it, however small or negative.
+    expanded : float array (replicate, slot)
+        Its expanded values.
+    """
+
+    coefficient: NDArray[np.float64]
+    some: NDArray[np.float64]
+    chance: NDArray[np.float64]
+    number: NDArray[np.float64]
+    expanded: NDArray[np.float64]
+
+    def fall(self, counts: TopicCounts) -> NDArray[np.float64]:
+        """How much it falls as D by the topic's own sample rises (run, replicate)."""
+        own = counts.inverse - self.number * counts.inverse_fall
+        return self.coefficient * self.chance * own
 
 
 def ratio_score(
-    topic,
-    numerator,
-    expanded,
-    denominator,
-    denominator_expanded,
-    raised,
+    topic: TopicRelevance,
+    numerator: NDArray[np.float64],
+    expanded: NDArray[np.float64],
+    denominator: NDArray[np.float64],
+    denominator_expanded: NDArray[np.float64],
+    raised: NDArray[np.bool_],
     *,
     counts: TopicCounts | None,
     control: Control | None,
@@ -54,17 +92,12 @@ def ratio_score(
         estimate = numerator * counts.inverse
         deviation = above * counts.inverse[:, None]
         if control is not None:
-            estimate = estimate + control.value(counts)
+            estimate = estimate + control.coefficient * (
+                control.some - control.chance * control.number * counts.inverse
+            )
             own = topic.centred(control.expanded[None])
             deviation = deviation - control.fall(counts)[..., None] * own
-        return by_counts(
-            topic,
-            counts,
-            estimate=estimate,
-            deviation=deviation,
-            slope=numerator,
-            below=below[0],
-        )
+        return by_counts(topic, counts, estimate, deviation, numerator, below[0])
     plain = ratio(numerator, denominator)
     variance = (below**2).sum(axis=-1)
     covariance = (above * below).sum(axis=-1)
@@ -76,10 +109,10 @@ def ratio_score(
     relative = ratio(below, denominator[:, None])
     doubtful = raised | (variance > DOUBTFUL * denominator**2)
     deviation = _ratio_deviation(linear, relative)
+    error = np.sqrt((deviation**2).sum(axis=-1, keepdims=True))
+    bounded = deviation * np.minimum(1.0, 0.5 / np.maximum(error, 0.5))
     estimate = np.where(doubtful, np.clip(raw, 0.0, 1.0), raw)
-    deviation = np.where(doubtful[..., None], _bounded(deviation), deviation)
-    limited = (np.abs(estimate - raw) > 1e-12) | raised
-    return topic.score(estimate, deviation, limited)
+    return topic.score(estimate, np.where(doubtful[..., None], bounded, deviation))
 
 
 def _ratio_deviation(linear: NDArray[np.float64], relative: NDArray[np.float64]) -> NDArray:
@@ -88,15 +121,166 @@ def _ratio_deviation(linear: NDArray[np.float64], relative: NDArray[np.float64])
     With l the linear error and d the relative error of the denominator the error of a ratio is
     l - l d + l d^2 - ..., whose variance for normal errors is V(l) (1 + 3 V(d)) + 5 C(l, d)^2.
     Taking off the bias takes off some of that again, but the residuals of real judgments are
-    skewed: for mean AP on TREC-COVID round 5 with 100 judgments a topic the linear part alone is
-    about .8 of the variance over samples and this is .92 to 1.03 (``make table``).
+    skewed, and the linear part alone is too small.
     """
     widening = np.sqrt(1.0 + 3.0 * (relative**2).sum(axis=-1, keepdims=True))
     product = (linear * relative).sum(axis=-1, keepdims=True)
     return np.concatenate([linear * widening, np.sqrt(5.0) * product], axis=-1)
 
 
-def _bounded(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Deviations with a variance of at most 1/4, the most that a score in [0, 1] can have."""
-    error = np.sqrt((deviation**2).sum(axis=-1, keepdims=True))
-    return deviation * np.minimum(1.0, 0.5 / np.maximum(error, 0.5))
+def by_counts(
+    topic: TopicRelevance,
+    counts: TopicCounts,
+    estimate: NDArray[np.float64],
+    deviation: NDArray[np.float64],
+    slope: NDArray[np.float64],
+    below: NDArray[np.float64] | None = None,
+) -> TopicScore:
+    """Ratio by the posterior of its denominator, N E[1 / D], with the errors of both.
+
+    If the numerator N is unbiased whatever the documents are, and the model of the counts is right,
+    N E[1 / D] has no bias on average over the topics that the model speaks of: what the posterior
+    of D knows of the sample is taken care of, and no term for the covariance of N and D is due.
+
+    The error of E[1 / D] has three parts. The posterior mean of D follows the topic's own sample
+    with the shrinkage weight, so that this weight times the error of the sample's D, slot by slot,
+    goes with the error of N. What the posterior variance has beyond that is the topic's own, the
+    same for all runs; and a part of that, by the hyperparameters, is shared by all topics.
+
+    ``estimate`` (run, replicate), for a known denominator, has the ``deviation`` (run, replicate,
+    slot) and the derivative ``slope`` (run, replicate) by E[1 / D]. ``below`` (replicate, slot) are
+    deviations of D as the topic's own sample estimates it; without them N and E[1 / D] are taken
+    for independent, which makes intervals longer. The estimate is limited to [0, 1].
+    """
+    of_own = np.zeros(estimate.shape[1])
+    if below is not None:
+        fall = counts.inverse_fall
+        deviation = deviation - (slope * fall)[..., None] * below
+        of_own = fall**2 * (below**2).sum(axis=-1)
+    own = slope * counts.own_error(of_own)
+    score = topic.score(
+        np.clip(estimate, 0.0, 1.0), np.concatenate([deviation, own[..., None]], axis=-1)
+    )
+    return replace(score, shared=slope[..., None] * counts.shared, by_counts=True)
+
+
+def r_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
+    """Rprec: precision at the estimated number of relevant documents, its variance by replication.
+
+    The cutoff is itself estimated, so the score is not a smooth ratio. Precision is linear between
+    two whole cutoffs, and the deviations are those of a rescaled stratified bootstrap (Rao and Wu
+    1988). Where there is a model of the counts of all topics, it is the mean precision at the
+    numbers that their posterior holds for likely.
+    """
+    filled = topic.binary(measure.relevance_level)
+    counts = topic.counts(measure)
+    return _by_own_count(topic, filled) if counts is None else _by_counts(topic, filled, counts)
+
+
+def _by_own_count(topic: TopicRelevance, filled: FilledRelevance) -> TopicScore:
+    """Precision at the number of relevant documents that the topic's own sample estimates."""
+    count, least = filled.value.sum(axis=0), np.maximum(filled.seen, 1.0)
+
+    def precision_at_count(value, column):
+        number = np.maximum(value.sum(axis=0), least[column])
+        return _precision_at(topic.position, value, number)
+
+    estimate = np.clip(precision_at_count(filled.value, slice(None)), 0.0, 1.0)
+    score = topic.score(estimate, _bootstrapped(topic, filled, precision_at_count))
+    return replace(score, by_slot=_linear(topic, filled, np.maximum(count, least)))
+
+
+def _by_counts(topic: TopicRelevance, filled: FilledRelevance, counts: TopicCounts) -> TopicScore:
+    """Mean precision at the numbers of relevant documents that the counts of all topics allow."""
+    likely = 1.0 / np.where(counts.inverse > 0.0, counts.inverse, 1.0)
+
+    def precision_at_likely(value, column):
+        return _precision_at(topic.position, value, np.repeat(likely[column], value.shape[1]))
+
+    estimate, slope = _over_counts(topic.position, filled.value, counts)
+    deviation = _bootstrapped(topic, filled, precision_at_likely)
+    score = by_counts(topic, counts, estimate, deviation, slope)
+    return replace(score, by_slot=_linear(topic, filled, likely))
+
+
+def _precision_at(position, value, count) -> NDArray[np.float64]:
+    """Precision (run, column) at fractional cutoffs (column,)."""
+    from bayeseval.measures.rank_sums import cumulative_at
+
+    return cumulative_at(position, np.ascontiguousarray(value), count) / count
+
+
+def _linear(topic: TopicRelevance, filled: FilledRelevance, count) -> NDArray[np.float64]:
+    """Deviations (run, replicate, slot) of precision at cutoffs (replicate,) taken for known."""
+    parts = [
+        topic.weights(np.minimum(one - np.arange(np.ceil(one)), 1.0) / one)[:, row]
+        for one, row in zip(count, topic.slots.row, strict=True)
+    ]
+    return topic.centred(np.stack(parts, axis=1) * filled.expanded)
+
+
+def _bootstrapped(topic: TopicRelevance, filled, score) -> NDArray[np.float64]:
+    """Deviations (run, replicate, bootstrap) of a score of values that are drawn again."""
+    factor = _bootstrap_factors(topic.slots, topic.random_seed)
+    n_bootstrap, n_replicates, _ = factor.shape
+    deviation = np.zeros((topic.position.shape[0], n_replicates, n_bootstrap))
+    uncertain = (topic.slots.probability < 1.0).any(axis=1)
+    for column in np.flatnonzero(uncertain):
+        if np.isnan(factor[:, column]).any():  # one document alone tells no error
+            deviation[:, column] = np.nan
+            continue
+        rows = topic.slots.row[column]
+        used = rows >= 0
+        value = np.repeat(filled.value[:, column : column + 1], n_bootstrap, axis=1)
+        change = (factor[:, column] - 1.0) * filled.expanded[column]
+        value[rows[used]] += change[:, used].T
+        again = score(value, column)
+        centred = again - again.mean(axis=1, keepdims=True)
+        deviation[:, column] = centred / np.sqrt(n_bootstrap - 1.0)
+    return deviation
+
+
+def _over_counts(position, value, counts: TopicCounts) -> tuple:
+    """Mean precision at likely numbers of relevant documents, and its slope on their inverse.
+
+    The draws of the number are put in order and sixteen of them, evenly spaced, stand for all.
+    """
+    draws = np.sort(counts.draw, axis=1)
+    some = draws[:, ((np.arange(N_CUTOFFS) + 0.5) / N_CUTOFFS * draws.shape[1]).astype(int)]
+    mean, slope = (np.zeros((position.shape[0], len(some))) for _ in range(2))
+    for column, count in enumerate(some):
+        cutoff = np.maximum(count, 1.0)
+        repeated = np.repeat(value[:, column : column + 1], N_CUTOFFS, axis=1)
+        precision = np.where(count > 0.0, _precision_at(position, repeated, cutoff), 0.0)
+        mean[:, column] = precision.mean(axis=1)
+        inverse = np.where(count > 0.0, 1.0 / cutoff, 0.0)  # as the score where there is none
+        inverse = settled(inverse - inverse.mean())
+        square = (inverse**2).sum()
+        slope[:, column] = precision @ inverse / square if square > 0.0 else 0.0
+    return mean, slope
+
+
+def _bootstrap_factors(slots: Slots, random_seed: int) -> NDArray[np.float64]:
+    """Multipliers (bootstrap, replicate, slot) of the expanded values, mean 1.
+
+    Rao and Wu (1988): in a group of n slots draw n - 1 with replacement, t_i times each; the factor
+    is 1 + sqrt(1 - pi_i) (t_i n / (n - 1) - 1). Independent slots get 1 + sqrt(1 - pi_i) times +-1.
+    """
+    n_replicates, n_slots = slots.row.shape
+    factor = np.ones((N_BOOTSTRAP, n_replicates, n_slots))
+    scale = np.sqrt(1.0 - slots.probability)
+    for column in range(n_replicates):
+        group = slots.group[column]
+        random = np.random.default_rng(random_seed)  # the same for every replicate
+        for label in np.unique(group):
+            members = np.flatnonzero(group == label)
+            n = members.size
+            if label < 0:
+                change = random.choice([-1.0, 1.0], size=(N_BOOTSTRAP, n))
+            elif n == 1:
+                change = np.full((N_BOOTSTRAP, n), np.nan if scale[column, members[0]] > 0 else 0.0)
+            else:
+                counts = random.multinomial(n - 1, np.full(n, 1.0 / n), size=N_BOOTSTRAP)
+                change = counts * n / (n - 1.0) - 1.0
+            factor[:, column, members] += scale[column, members] * change
+    return factor

@@ -7,19 +7,22 @@ from typing import Any
 
 import xarray as xr
 
-from bayeseval.estimators.assumed import JudgedRelevance, assumed
-from bayeseval.estimators.condensed import CondensedOptions, condensed_list
-from bayeseval.estimators.denominators import RatioOptions
 from bayeseval.estimators.difference import difference, horvitz_thompson
 from bayeseval.estimators.importance import IMPORTANCE, ImportanceOptions, importance
 from bayeseval.estimators.inferred import INFERRED, InferredOptions, inferred
+from bayeseval.estimators.judged import (
+    CondensedOptions,
+    JudgedRelevance,
+    assumed,
+    condensed_list,
+)
 from bayeseval.estimators.relevance import EstimatedRelevance
 from bayeseval.estimators.scoring import SCORES
 from bayeseval.estimators.stat_ap import STAT_AP, stat_ap
 from bayeseval.estimators.topic_scores import ListScore
 from bayeseval.frame.frame import BY_CHANCE
 from bayeseval.measures.measure import Measure
-from bayeseval.measures.parameters import by_inf
+from bayeseval.measures.names import by_inf
 from bayeseval.measures.table import MEASURES
 from bayeseval.messages import Message, Option
 
@@ -29,8 +32,8 @@ class Estimator:
     """One estimator of the table, of one of two sorts."""
 
     measures: tuple[str, ...]  # names of the measures that it estimates
-    # (collection, predictor, random_seed) -> relevance: set for one that fills in a relevance per
-    # document; the measure does the rest
+    # (frame, predictor, random_seed, denominator) -> relevance: set for one that fills in a
+    # relevance per document; the measure does the rest
     relevance: Callable[..., EstimatedRelevance | JudgedRelevance] | None = None
     # (measure, topic) -> ListScore: set for one that scores whole ranked lists
     lists: Callable[..., ListScore] | None = None
@@ -46,13 +49,11 @@ ESTIMATORS = {
     "stat": Estimator(
         tuple(SCORES),
         relevance=horvitz_thompson,
-        options=RatioOptions,
         schemes=BY_CHANCE,
     ),
     "dyn": Estimator(
         tuple(SCORES),
         relevance=difference,
-        options=RatioOptions,
         schemes=BY_CHANCE,
     ),
     "condensed": Estimator(tuple(MEASURES), lists=condensed_list, options=CondensedOptions),

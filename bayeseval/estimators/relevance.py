@@ -19,7 +19,7 @@ from bayeseval.estimators.stratum_rates import rates_beside, squared_residuals, 
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, at_least, is_counted, relevance
-from bayeseval.measures.ratio import discount_sum
+from bayeseval.measures.table import discount_sum
 from bayeseval.messages import Message, Option
 from bayeseval.rounding import ratio
 from bayeseval.uncertainty.slots import Slots, topic_slots
@@ -103,10 +103,9 @@ class TopicRelevance:
 
         return centred(np.ascontiguousarray(expanded), self.slots.probability, self.slots.group)
 
-    def score(self, estimate, deviation, limited=None) -> TopicScore:
+    def score(self, estimate, deviation) -> TopicScore:
         """Score whose deviations stand slot by slot."""
-        limited = np.zeros(estimate.shape, dtype=bool) if limited is None else limited
-        return TopicScore(estimate, deviation, self.slots.group, limited)
+        return TopicScore(estimate, deviation, self.slots.group)
 
 
 def squares(filled: FilledRelevance) -> NDArray[np.float64]:
@@ -183,10 +182,10 @@ class EstimatedRelevance:
         if model is None:
             return None
         if measure.name != "nDCG":
-            level, name = self._numbers(model, measure), at_least(measure.relevance_level)
-            follows = np.full(len(level.few), self.predicts)
+            name = at_least(measure.relevance_level)
+            level = model.level((name,), [self._relevant(name)])
             better = self._as_given or measure.name == "AP"
-            return self._own_number(level, topic, name, False, follows=follows, better=better)
+            return self._own_number(level, topic, name, False, follows=self.predicts, better=better)
         steps = self.steps(measure)
         certain = np.zeros(1)  # ideal gain by what all documents have, where grade 0 has some
         lowest = self._scale.min()
@@ -204,7 +203,7 @@ class EstimatedRelevance:
                 topic,
                 counted,
                 first + n > 0,
-                follows=self._labelled & ~level.few[:, topic],
+                follows=self._labelled,
                 better=self._as_given,
             )
             for n, (level, counted) in enumerate(zip(levels, names, strict=True))
@@ -220,39 +219,38 @@ class EstimatedRelevance:
         counted: tuple,
         higher: bool,
         *,
-        follows: NDArray[np.bool_],
+        follows: bool,
         better: bool,
     ) -> TopicCounts:
         """Posterior of the number at one level, which may follow the estimate by predictions.
 
-        In the samples (replicate,) that say so, whatever the others beside them. Beside labels it
-        goes by the estimate's own error, which may be a small part of what the sample alone leaves
-        open; ``better`` asks for one that is smaller than that. A few false labels that were rarely
-        sampled can take the estimate far below 0, and the sum of precisions, of products, far up.
+        With labels it goes by the estimate's own error, which may be a small part of what the
+        sample alone leaves open; ``better`` asks for one that is smaller than that. A few false
+        labels that were rarely sampled can take the estimate far below 0, and the sum of
+        precisions, of products, far up.
         """
         posterior = number_counts(level, topic)
-        if not follows.any():
+        if not follows:
             return posterior
         filled = self.filled(topic, counted, higher)
         estimate, expanded = filled.value.sum(axis=0), level.expanded[:, topic]
-        sharper = None
-        if self._labelled:
-            odds = 1.0 / self.sample.inclusion_probability[self.sample.of_topic(topic)] - 1.0
-            chance = self._slots(topic).probability
-            found = ((1.0 - chance) * filled.expanded**2).sum(axis=1)
-            apart = (estimate - posterior.draw.mean(axis=1)) ** 2 - posterior.draw.var(axis=1)
-            known = np.maximum(np.maximum(squares(filled) @ odds, found), apart)
-            if better:
-                follows = follows & ((known < level.own_variance[:, topic]) | posterior.few)
-            sharper = ratio(known, level.own_variance[:, topic], otherwise=1.0)
-            sharper = np.where(posterior.few, 1.0, np.minimum(sharper, 1.0))
-        estimate = np.where(follows, estimate, expanded)  # which moves nothing
+        if not self._labelled:
+            return posterior.following(estimate, expanded, filled.seen)
+        odds = 1.0 / self.sample.inclusion_probability[self.sample.of_topic(topic)] - 1.0
+        chance = self._slots(topic).probability
+        found = ((1.0 - chance) * filled.expanded**2).sum(axis=1)
+        excess = (estimate - posterior.draw.mean(axis=1)) ** 2 - posterior.draw.var(axis=1)
+        variance = np.maximum(np.maximum(squares(filled) @ odds, found), excess)
+        own = level.own_variance[:, topic]
+        if better:  # what follows the sum by the sample moves nothing
+            estimate = np.where(variance < own, estimate, expanded)
+        sharper = np.minimum(ratio(variance, own, otherwise=1.0), 1.0)
         return posterior.following(estimate, expanded, filled.seen, sharper)
 
-    def unsampled(self, topic: int, measure: Measure) -> tuple[NDArray, NDArray[np.float64]] | None:
-        """What :meth:`CountModel.unsampled` says of a topic at the measure's relevance level."""
-        model = self.count_model
-        return None if model is None else model.unsampled(self._numbers(model, measure), topic)
+    def sees_any(self, measure: Measure) -> NDArray[np.bool_]:
+        """Whether any judged document of any topic counts for the measure, (replicate,)."""
+        lowest = self.steps(measure)[0][1] if measure.graded else at_least(measure.relevance_level)
+        return self._relevant(lowest).any(axis=1)
 
     def rates_beside(self, counted: tuple[float, ...]) -> NDArray[np.float64] | None:
         """Rates (replicate, frame_pair) of strata with one draw where ``counted`` are relevant."""
@@ -291,18 +289,6 @@ class EstimatedRelevance:
         if not self._as_given:
             return {"predicted": model}
         return {"predicted": model, "doubt": squared_residuals(self.sample, observed, model)}
-
-    def _numbers(self, model: CountModel, measure: Measure) -> LevelCounts:
-        """Numbers of relevant documents of all topics."""
-        name = at_least(measure.relevance_level)
-        return model.level((name,), [self._relevant(name)])
-
-    def zero_inflated(self, measure: Measure) -> NDArray[np.bool_]:
-        """Whether by the counts a share of the topics has nothing relevant (replicate,)."""
-        model = self.count_model
-        if model is None:
-            return np.zeros(len(self._grade), dtype=bool)
-        return self._numbers(model, measure).zero_inflated
 
     def _relevant(self, counted: tuple[float, ...]) -> NDArray[np.float64]:
         """1 where a judged pair has one of the grades, or those of :func:`at_least`."""

@@ -6,15 +6,12 @@ import numpy as np
 
 from bayeseval.estimators import anticipated
 from bayeseval.estimators.counts import TopicCounts
-from bayeseval.estimators.denominators import Control
-from bayeseval.estimators.r_precision import r_precision_score
-from bayeseval.estimators.ratios import ratio_score, relevant_count
+from bayeseval.estimators.ratios import Control, r_precision_score, ratio_score, relevant_count
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.measures.measure import Measure
-from bayeseval.measures.ratio import discount_slope, discount_sum
 from bayeseval.measures.scores import rank_weight
-from bayeseval.measures.table import names_of
+from bayeseval.measures.table import discount_slope, discount_sum, names_of
 from bayeseval.rounding import ratio
 
 CONTROLLED = {"AP": 1.0, "R": 0.5}  # the top ranks of R@k tell less of what is off in all
@@ -56,7 +53,7 @@ def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarr
     if measure.name == "nDCG":
         denominator, _, _, below = _ideal(topic, measure, levels)
     else:
-        denominator, below = relevant_count(topic, filled)[0], [np.ones(1)]
+        denominator, below = relevant_count(filled)[0], [np.ones(1)]
     counts = topic.counts(measure)
     control = control_variate(measure, topic, counts)
     move = anticipated.inverse_and_fall(counts, numerator, denominator, control)
@@ -81,7 +78,7 @@ def recall_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     levels = _levels(topic, measure)
     filled, weight = levels[0][1], rank_weight(measure, topic.position.shape[1])
     found = _weighted(topic, weight, filled)
-    score, move = _scored_ratio(measure, topic, found, relevant_count(topic, filled))
+    score, move = _scored_ratio(measure, topic, found, relevant_count(filled))
     one = [np.ones(score.estimate.shape[1])]
     variance = anticipated.of_ratio(topic, weight, levels, *move, one)
     return replace(score, anticipated=variance)
@@ -91,13 +88,15 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
     """AP and AP@k: the sum of precisions, by the number of relevant documents."""
     filled = topic.binary(measure.relevance_level)
     numerator, expanded = sum_of_precisions(measure, topic)
-    count, count_expanded, raised = relevant_count(topic, filled)
+    count, count_expanded, raised = relevant_count(filled)
     if topic.beside(measure.relevance_level) is not None:
         raised = raised | (numerator < 0.0)  # as no such sum can be
     below = (count, count_expanded, raised)
     score, move = _scored_ratio(measure, topic, (numerator, expanded), below)
     position = topic.top(measure.cutoff)
-    variance = anticipated.of_average_precision(topic, position, filled, score.counts, *move)
+    variance = anticipated.of_average_precision(
+        topic, position, filled, topic.counts(measure), *move
+    )
     return replace(score, anticipated=variance)
 
 
@@ -109,7 +108,7 @@ def control_variate(
     Its coefficient is c w A. A is the score that the predictions p (for ``stat`` the rates of the
     strata) lead one to expect, of AP :math:`\sum_i p_i (1 + \sum_{j < i} p_j) / i` by
     :math:`\sum p`; w is how far the topic's own sample tells the number of relevant documents
-    (`TopicCounts.own_share`), c that of `CONTROLLED`.
+    (`TopicCounts.shrinkage_weight`), c that of `CONTROLLED`.
     The chance that something relevant is drawn is :math:`1 - \prod (1 - \pi p)`, with what is known
     for p where a document is drawn for certain; estimators that predict relevance need none.
     """
@@ -132,7 +131,7 @@ def control_variate(
         odds = topic.odds[:, None]
         drawn = np.where(odds > 0.0, likely / (1.0 + odds), filled.value)
         some, chance = (filled.seen > 0.0).astype(float), 1.0 - np.prod(1.0 - drawn, axis=0)
-    coefficient = CONTROLLED[measure.name] * counts.own_share * expected
+    coefficient = CONTROLLED[measure.name] * counts.shrinkage_weight * expected
     return Control(coefficient, some, chance, filled.value.sum(axis=0), filled.expanded)
 
 
@@ -167,7 +166,7 @@ def _ideal(topic: TopicRelevance, measure: Measure, levels: anticipated.Levels) 
     ideal, raised = np.zeros(n_replicates), np.zeros(n_replicates, dtype=bool)
     expanded, below = np.zeros(topic.slots.row.shape), []
     for step, level in levels:
-        count, count_expanded, floored = relevant_count(topic, level, least=0.0)
+        count, count_expanded, floored = relevant_count(level, least=0.0)
         ideal += step * discount_sum(count, measure.cutoff)
         below.append(step * discount_slope(count, measure.cutoff))
         expanded += below[-1][:, None] * count_expanded

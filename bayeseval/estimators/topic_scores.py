@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.counts import TopicCounts
 from bayeseval.rounding import ratio
 
 
@@ -18,38 +17,22 @@ class TopicScore:
     # covariance
     deviation: NDArray[np.float64]
     group: NDArray[np.int64]  # (replicate, slot): variance groups of the leading slots
-    # (run, replicate): where a rule for ratios was needed: the number of relevant documents was
-    # raised to the number seen, or the ratio was brought back into [0, 1]
-    limited: NDArray[np.bool_]
-    # (run, replicate): how much the score moves with `direction`
-    effect: NDArray[np.float64] | None = None
-    # (replicate, direction): deviations that all topics share, along the hyperparameters of a model
-    # of all topics
-    direction: NDArray[np.float64] | None = None
-    # (replicate,): deviation along `effect` that is not of the topic's sample, alone and shared,
-    # where topics have few relevant documents; 0 elsewhere
-    left: NDArray[np.float64] | None = None
-    counts: TopicCounts | None = None  # posterior of the denominator, where there is one
-    # (run, replicate): design variance to be expected if documents are relevant with the predicted
-    # probabilities
+    # (run, replicate, direction): deviations that all topics share, along the hyperparameters of
+    # the model of their counts
+    shared: NDArray[np.float64] | None = None
+    by_counts: bool = False  # whether the last deviation is that of the denominator by this model
+    # (run, replicate): anticipated variance: that of the design if documents are relevant with the
+    # predicted probabilities
     anticipated: NDArray[np.float64] | None = None
-    # (run, replicate): what the limits [0, 1] took from the estimate
-    beyond: NDArray[np.float64] | None = None
     # (run, replicate, slot): deviations of the score's linear part, slot by slot, where `deviation`
     # is of a bootstrap
     by_slot: NDArray[np.float64] | None = None
 
     @property
-    def shared(self) -> NDArray[np.float64]:
-        """Deviations that all topics share (run, replicate, direction)."""
-        if self.effect is None or self.direction is None:
-            return np.zeros((*self.estimate.shape, 0))
-        return self.effect[..., None] * self.direction
-
-    @property
     def variance(self) -> NDArray[np.float64]:
         """Variance of the error (run, replicate)."""
-        return (self.deviation**2).sum(axis=-1) + (self.shared**2).sum(axis=-1)
+        variance = (self.deviation**2).sum(axis=-1)
+        return variance if self.shared is None else variance + (self.shared**2).sum(axis=-1)
 
     @property
     def spread(self) -> NDArray[np.float64]:
@@ -61,7 +44,7 @@ class TopicScore:
 
         if self.by_slot is None:
             return variance_spread(self.deviation, self.group)
-        drawn = self.deviation if self.counts is None else self.deviation[..., :-1]
+        drawn = self.deviation[..., :-1] if self.by_counts else self.deviation
         whole, linear = ((part**2).sum(axis=-1) for part in (drawn, self.by_slot))
         strata = variance_spread(self.by_slot, self.group)
         least = 1.0 / np.maximum((self.group >= 0).sum(axis=-1) - 1.0, 1.0)

@@ -1,9 +1,9 @@
 """Evaluation: scores, means over topics, covariances and differences of runs."""
 
+from bayeseval.evaluation.covariance import covariance, means_with_covariance
 from bayeseval.evaluation.differences import compared_pairs, default_population, differences
 from bayeseval.evaluation.label_agreement import label_agreement
 from bayeseval.evaluation.means import mean_over_topics
-from bayeseval.evaluation.pairs import covariance, paired_difference
 from bayeseval.evaluation.scores import evaluate
 
 __all__ = [
@@ -14,5 +14,5 @@ __all__ = [
     "evaluate",
     "label_agreement",
     "mean_over_topics",
-    "paired_difference",
+    "means_with_covariance",
 ]

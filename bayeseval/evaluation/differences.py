@@ -1,7 +1,6 @@
 """Differences of runs' mean scores, pair by pair, with the standard errors of the pairs."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -9,18 +8,16 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_one_sample
 from bayeseval.collection.labels import MOST
-from bayeseval.estimators.denominators import given_back
 from bayeseval.estimators.registry import HAS_COVARIANCE
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
-from bayeseval.evaluation.scored import OF_COUNTS, of_counts, placed
-from bayeseval.evaluation.scores import evaluate, warn_unjudged, warn_unranked
+from bayeseval.evaluation.scored import placed
+from bayeseval.evaluation.scores import evaluate, warn_of_topics_and_runs
 from bayeseval.evaluation.topic_groups import Groups, check_groups
-from bayeseval.frame.independence import warn_following
 from bayeseval.messages import Message, Option, some_of
 from bayeseval.processors import one_blas_thread
 from bayeseval.rounding import settled
-from bayeseval.uncertainty import degrees_of_freedom
+from bayeseval.uncertainty import degrees_of_freedom, with_anticipated
 
 BLOCK = 2000  # pairs of runs whose deviations are held at once
 
@@ -71,33 +68,30 @@ def differences(
     topic_groups: Groups | None = None,
     **options,
 ) -> xr.Dataset:
-    """Differences of pairs of runs over topics, as ``paired_difference`` has them for one.
+    """Differences of pairs of runs over topics, with the standard errors of the pairs.
 
-    Of the runs at the positions a and b of ``pairs``, (comparison,) each. Beside what that returns
-    there are, over measure and comparison, ``believed`` and ``believed_freedom``, the error that
-    the interval rests on and its degrees of freedom, and ``difference`` (measure, comparison,
-    topic).
+    Of the runs at the positions a and b of ``pairs``, (comparison,) each: what
+    :func:`mean_over_topics` returns, over measure and comparison, and ``difference`` (measure,
+    comparison, topic). The two runs share topics and judged documents, so their errors are
+    correlated. ``population`` is that of means; by default "sample" where the design gives the
+    error of a difference, and else "topics", by Student's t for paired topics.
     """
     population = default_population(estimator) if population is None else population
     check_option(population=population)
     check_one_sample(sampled, "differences are of one sample")
     check_groups(topic_groups, population, sampled["topic"].to_numpy())
     if population == "sample" and estimator in HAS_COVARIANCE:
-        scores = _of_the_design(sampled, measures, estimator, pairs, options)
+        options = without_defaults(options, "differences over these topics count")
+        problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
+        warn_of_topics_and_runs(problem)
+        scores = design_differences(problem, pairs)
     else:
         scores = _of_scores(sampled, measures, estimator, pairs, options)
     mean = mean_over_topics(
         scores, population=population, ci_prob=ci_prob, topic_groups=topic_groups
     )
-    names = ("standard_error", "degrees_of_freedom")
-    if population == "sample":
-        names = ("raised_error", "raised_freedom")
-    error, freedom = (mean[name] for name in names)
-    of_scores = ["outside_weight", "n_limited"]
-    if population == "topics":  # the errors of these very topics are not asked for
-        of_scores += ["raised_error", "raised_freedom", "design_error"]
-    mean = mean.drop_vars(of_scores)
-    return mean.assign(difference=scores["estimate"], believed=error, believed_freedom=freedom)
+    kept = ["estimate", "standard_error", "degrees_of_freedom", "interval", "n_topics"]
+    return mean[kept].assign(difference=scores["estimate"])
 
 
 def _of_scores(sampled, measures, estimator: str, pairs: Pairs, options: dict) -> xr.Dataset:
@@ -109,67 +103,56 @@ def _of_scores(sampled, measures, estimator: str, pairs: Pairs, options: dict) -
     difference = settled(one - other, one, other)
     unknown = np.full(difference.shape, np.nan)
     labels = {name: scores[name].to_numpy() for name in ("measure", "run", "topic")}
-    known: dict[Any, Any] = {name: scores[name] for name in OF_COUNTS if name in scores}
-    if "denominator_effect" in scores:
-        effect = scores["denominator_effect"].transpose("measure", "run", "topic").to_numpy()
-        pair = settled(effect[:, first] - effect[:, second], one, other)
-        known["denominator_effect"] = (("measure", "comparison", "topic"), pair)
-        known["denominator_direction"] = scores["denominator_direction"]
-    return _labelled(labels, pairs, difference, unknown, unknown, estimator).assign(known)
+    found = _labelled(labels, pairs, difference, unknown, unknown, {"estimator": estimator})
+    if "shared_error" not in scores:
+        return found
+    shared = scores["shared_error"].transpose("measure", "run", "topic", "direction").to_numpy()
+    one, other = shared[:, first], shared[:, second]
+    dims = ("measure", "comparison", "topic", "direction")
+    return found.assign(shared_error=(dims, settled(one - other, one, other)))
 
 
-def _of_the_design(sampled, measures, estimator: str, pairs: Pairs, options: dict) -> xr.Dataset:
+def design_differences(problem: Problem, pairs: Pairs) -> xr.Dataset:
     """Differences topic by topic with the design's variance of each pair."""
-    options = without_defaults(options, "differences over these topics count")
-    problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
-    warn_unjudged(problem)
-    warn_following(problem.frame)
-    warn_unranked(problem.frame.collection, problem.frame.rankings, problem.judged_topic)
     runs, position = np.unique(np.concatenate(pairs), return_inverse=True)
     first, second = position.reshape(2, -1)
-    shape = (len(problem.measures), first.size, sampled.sizes["topic"])
-    variance, freedom = (np.full(shape, np.nan) for _ in range(2))
-    effect = np.zeros(shape)
-    of_run, beyond = (np.full((shape[0], runs.size, shape[2]), np.nan) for _ in range(2))
-    direction = np.zeros((shape[0], shape[2], 1, 0))
-    said: dict[Any, Any] = {name: np.full((shape[0], shape[2]), np.nan) for name in OF_COUNTS}
+    shape = (len(problem.measures), first.size, len(problem.labels["topic"]))
+    estimate, variance, freedom = (np.full(shape, np.nan) for _ in range(3))
+    shared = np.zeros((*shape, 0))
     anticipated = _anticipated(problem, runs.tolist(), (first, second))
     for index, topic, score in problem.topic_scores(runs.tolist()):
-        if score.direction is not None:
-            direction = placed(direction, index, topic, score.direction)
-        if score.counts is not None:
-            for name, value in of_counts(score).items():
-                said[name][index, topic] = value[0]
-        of_run[index, :, topic] = score.estimate[:, 0]
-        beyond[index, :, topic] = 0.0 if score.beyond is None else score.beyond[:, 0]
+        if score.shared is not None:
+            common = score.shared[:, 0]
+            one, other = common[first], common[second]
+            shared = placed(shared, index, topic, settled(one - other, one, other))
         for start in range(0, first.size, BLOCK):
             block = slice(start, start + BLOCK)
             a, b = first[block], second[block]
             one, other = score.estimate[a], score.estimate[b]
             pair = replace(
                 score,
-                estimate=one - other,
+                estimate=settled(one - other, one, other),
                 deviation=score.deviation[a] - score.deviation[b],
-                effect=None if score.effect is None else score.effect[a] - score.effect[b],
+                shared=None if score.shared is None else score.shared[a] - score.shared[b],
                 by_slot=None if score.by_slot is None else score.by_slot[a] - score.by_slot[b],
-                anticipated=None,
             )
-            if pair.effect is not None:
-                effect[index, block, topic] = settled(pair.effect, one, other)[:, 0]
             error = settled(np.sqrt(pair.variance), one, other)
+            estimate[index, block, topic] = pair.estimate[:, 0]
             variance[index, block, topic] = np.square(error)[:, 0]
             freedom[index, block, topic] = degrees_of_freedom(pair.variance, pair.spread)[:, 0]
-    of_run = of_run + given_back(beyond[..., None])[..., 0]
-    one, other = of_run[:, first], of_run[:, second]
-    estimate = settled(one - other, one, other)
-    scores = _labelled(problem.labels, pairs, estimate, np.sqrt(variance), freedom, estimator)
-    scores["anticipated_error"] = scores["estimate"].dims, np.sqrt(anticipated)
-    if not direction.shape[-1]:  # no model of the counts was used
+    scores = _labelled(problem.labels, pairs, estimate, np.sqrt(variance), freedom, problem.attrs)
+    dims = scores["estimate"].dims
+    mixed, freedom = with_anticipated(
+        scores["standard_error"] ** 2,
+        scores["degrees_of_freedom"],
+        scores["estimate"].copy(data=anticipated),
+    )
+    design = scores["standard_error"]
+    error = (mixed**0.5).where(mixed != design**2, design)
+    scores = scores.assign(design_error=design, standard_error=error, degrees_of_freedom=freedom)
+    if not shared.shape[-1]:  # no model of the counts was used
         return scores
-    said = {name: (("measure", "topic"), values) for name, values in said.items()}
-    said["denominator_effect"] = (("measure", "comparison", "topic"), effect)
-    said["denominator_direction"] = (("measure", "topic", "direction"), direction[:, :, 0])
-    return scores.assign(said)
+    return scores.assign(shared_error=((*dims, "direction"), shared))
 
 
 @one_blas_thread()
@@ -205,7 +188,7 @@ def without_defaults(options: dict, what: str) -> dict:
     return {name: value for name, value in options.items() if name not in of_scores}
 
 
-def _labelled(labels: dict, pairs: Pairs, estimate, error, freedom, estimator: str) -> xr.Dataset:
+def _labelled(labels: dict, pairs: Pairs, estimate, error, freedom, attrs: dict) -> xr.Dataset:
     """Scores (measure, comparison, topic) as ``mean_over_topics`` takes them."""
     dims = ("measure", "comparison", "topic")
     first, second = pairs
@@ -215,7 +198,6 @@ def _labelled(labels: dict, pairs: Pairs, estimate, error, freedom, estimator: s
             "standard_error": (dims, error),
             "degrees_of_freedom": (dims, freedom),
             "outside_weight": (dims, np.zeros(estimate.shape)),
-            "limited": (dims, np.zeros(estimate.shape, dtype=bool)),
         },
         coords={
             "measure": labels["measure"],
@@ -223,5 +205,5 @@ def _labelled(labels: dict, pairs: Pairs, estimate, error, freedom, estimator: s
             "run_a": ("comparison", labels["run"][first]),
             "run_b": ("comparison", labels["run"][second]),
         },
-        attrs={"estimator": estimator},
+        attrs={"estimator": attrs["estimator"]},
     )

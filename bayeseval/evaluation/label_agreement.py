@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_ci_prob, check_whole_numbers
-from bayeseval.collection.predictions import label_names, label_values
-from bayeseval.collection.schema import check_one_sample
+from bayeseval.collection.schema import check_one_sample, label_names, label_values
 from bayeseval.frame.frame import Frame
-from bayeseval.predictors.values import FEW_LABELS
+from bayeseval.predictors.pooled import FEW_LABELS
 from bayeseval.rounding import ROUNDING, ratio
 
 Floats = NDArray[np.floating]

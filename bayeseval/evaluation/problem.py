@@ -2,8 +2,9 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -11,23 +12,25 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_seed
+from bayeseval.collection.origin import origin
 from bayeseval.collection.schema import design_parameters
-from bayeseval.estimators.assumed import JudgedRelevance
+from bayeseval.estimators.difference import described_predictor
+from bayeseval.estimators.judged import JudgedRelevance
 from bayeseval.estimators.registry import (
     ESTIMATORS,
     check_estimable,
     check_estimator,
     checked_options,
+    described_options,
 )
 from bayeseval.estimators.relevance import EstimatedRelevance, check_no_predictor
 from bayeseval.estimators.scoring import SCORES, anticipated_differences
 from bayeseval.estimators.topic_scores import ListScore, TopicScore
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.gather import grade_scale
-from bayeseval.frame.lists import TopicLists
-from bayeseval.measures.measure import Measure
-from bayeseval.measures.names import parse_measures
-from bayeseval.measures.parameters import by_inf
+from bayeseval.frame.rankings import TopicLists
+from bayeseval.frame.sample import grade_scale
+from bayeseval.measures.measure import Measure, described_gains
+from bayeseval.measures.names import by_inf, parse_measures
 from bayeseval.measures.scores import rank_weight
 from bayeseval.messages import Message, Option
 
@@ -37,6 +40,7 @@ OPTIONS = {
     "outside": ("nonrelevant", "missing", "error"),
     "missing_topics": ("zero", "skip"),
     "population": ("sample", "topics"),
+    "denominator": ("counts", "topic"),
 }
 
 
@@ -53,6 +57,7 @@ class Problem:
     frame: Frame  # rankings, pairs that could be judged, and which of them were
     measures: list[Measure]
     random: bool  # whether the sample was drawn at random
+    attrs: dict[str, Any] = field(default_factory=dict)  # of results: what was asked for, of what
     # set for an estimator that fills in relevances
     relevance: EstimatedRelevance | JudgedRelevance | None = None
     # (measure, topic) -> ListScore: set for an estimator that scores whole ranked lists
@@ -69,6 +74,7 @@ class Problem:
         relevance_level: int = 1,
         gain=None,
         random_seed: int | None = None,
+        denominator: str = "counts",
         estimator_options: dict | None = None,
         **unknown: object,
     ) -> "Problem":
@@ -86,7 +92,16 @@ class Problem:
         check_estimator(collection, estimator)
         check_estimable(parsed, estimator)
         _warn_strata(collection, parsed)
+        check_option(denominator=denominator)
         options = checked_options(estimator, estimator_options)
+        attrs = {
+            "estimator": estimator,
+            "predictor": described_predictor(collection, estimator, predictor),
+            "denominator": denominator,
+            "estimator_options": described_options(estimator, estimator_options),
+            "relevance_level": relevance_level,
+            "gain": described_gains(parsed),
+        } | origin(collection)
         row = ESTIMATORS[estimator]
         random = row.schemes is not None
         if random:
@@ -94,14 +109,14 @@ class Problem:
         frame = Frame.drawn_from(collection) if random else Frame.judged(collection)
         if random:
             _warn_cut(frame, parsed)
-        own = {} if options is None else {"options": options}
         if row.relevance is None:
             check_no_predictor(estimator, predictor)
             assert row.lists is not None
-            return cls(frame, parsed, random, list_scores=partial(row.lists, **own))
+            own = {} if options is None else {"options": options}
+            return cls(frame, parsed, random, attrs, list_scores=partial(row.lists, **own))
         check_seed(random_seed)
-        relevance = row.relevance(frame, predictor, random_seed or 0, **own)
-        return cls(frame, parsed, random, relevance)
+        relevance = row.relevance(frame, predictor, random_seed or 0, denominator)
+        return cls(frame, parsed, random, attrs, relevance)
 
     @cached_property
     def judged_topic(self) -> NDArray[np.bool_]:
@@ -132,11 +147,18 @@ class Problem:
             yield topic, self.frame.row_of_pair[ranking]
 
     def sampled_scores(self, topic: int, position: NDArray[np.int32]) -> Iterator[TopicScore]:
-        """Estimate every measure on one topic, of a sample."""
+        """Estimate every measure on one topic, of a sample.
+
+        A ratio is 0, whatever the predictions say, where nothing relevant was seen on any topic.
+        """
         assert isinstance(self.relevance, EstimatedRelevance)
         relevance = self.relevance.topic(topic, position)
         for measure in self.measures:
-            yield SCORES[measure.name](measure, relevance)
+            score = SCORES[measure.name](measure, relevance)
+            if measure.kind == "ratio":
+                seen = self.relevance.sees_any(measure)
+                score = replace(score, estimate=np.where(seen, score.estimate, 0.0))
+            yield score
 
     def anticipated_differences(
         self, topic: int, position: NDArray[np.int32]

@@ -6,64 +6,48 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.assumed import JudgedRelevance
-from bayeseval.estimators.denominators import given_back
-from bayeseval.estimators.topic_scores import TopicScore
+from bayeseval.estimators.judged import JudgedRelevance
 from bayeseval.evaluation.problem import Problem
-from bayeseval.frame.lists import CollectionLists
+from bayeseval.frame.rankings import CollectionLists
 from bayeseval.measures.scores import plain_scores, preference_scores
 from bayeseval.uncertainty import degrees_of_freedom
 
 Arrays = dict[str, NDArray]
-OF_COUNTS = ("denominator_error", "denominator_left", "modelled_share")
-OF_TOPIC = (*OF_COUNTS, "denominator_direction")  # not of the run
 
 
 def scored(problem: Problem, *, skip_missing: bool) -> Arrays:
     """Arrays (measure, run, topic, replicate) of everything a result holds.
 
-    What belongs to the denominator of a topic has no dim run, and its directions one dim more.
-    ``skip_missing``: a run has no score (NaN) on a topic for which it has no documents.
+    ``shared_error`` has the dim direction too. ``skip_missing``: a run has no score (NaN) on a
+    topic for which it has no documents.
     """
     n_runs, n_topics = problem.frame.rankings.length.shape
     shape = (len(problem.measures), n_runs, n_topics, problem.frame.sample.n_replicates)
-    names = ("estimate", "standard_error", "degrees_of_freedom", "outside_weight")
+    names = ("estimate", "design_error", "degrees_of_freedom", "anticipated", "outside_weight")
     arrays: Arrays = {name: np.full(shape, np.nan) for name in names}
-    arrays["limited"] = np.zeros(shape, dtype=bool)
-    arrays["anticipated_error"] = np.full(shape, np.nan)
-    arrays["denominator_effect"] = np.zeros(shape)
-    beyond = np.zeros(shape)
-    for name in OF_COUNTS:
-        arrays[name] = np.full((shape[0], *shape[2:]), np.nan)
-    arrays["denominator_direction"] = np.zeros((shape[0], *shape[2:], 0))
+    arrays["shared_error"] = np.zeros((*shape, 0))
     scores = _scores_of(problem)
     for topic, position in problem.topics():
         arrays["outside_weight"][:, :, topic] = problem.outside_weight(topic, position)
         for index, score in enumerate(scores(topic, position)):
-            beyond[index, :, topic] = score.pop("beyond", 0.0)
+            shared = score.pop("shared_error", None)
+            if shared is not None:
+                arrays["shared_error"] = placed(arrays["shared_error"], index, topic, shared)
             for name, values in score.items():
-                if name in OF_TOPIC:
-                    arrays[name] = placed(arrays[name], index, topic, values)
-                else:
-                    arrays[name][index, :, topic] = values
+                arrays[name][index, :, topic] = values
     if skip_missing:
         absent = problem.frame.rankings.length == 0
-        for name in ("estimate", "standard_error", "anticipated_error"):
+        for name in ("estimate", "design_error", "anticipated"):
             arrays[name][:, absent] = np.nan
-    beyond[np.isnan(arrays["estimate"])] = np.nan
-    arrays["estimate"] = arrays["estimate"] + given_back(beyond)
     return arrays
 
 
 def placed(array: NDArray, index: int, topic: int, values: NDArray) -> NDArray:
-    """Array with the values of one measure and topic, widened where they have more directions."""
-    if values.ndim == 1:
-        array[index, topic] = values
-        return array
-    missing = values.shape[1] - array.shape[-1]
+    """Array with one measure's values on a topic, widened where these have more directions."""
+    missing = values.shape[-1] - array.shape[-1]
     if missing > 0:
-        array = np.pad(array, [(0, 0)] * 3 + [(0, missing)])
-    array[index, topic, :, : values.shape[1]] = values
+        array = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, missing)])
+    array[index, :, topic, ..., : values.shape[-1]] = values
     return array
 
 
@@ -95,28 +79,14 @@ def _estimated(problem: Problem, topic: int, position) -> Iterator[Arrays]:
     for score in problem.sampled_scores(topic, position):
         answer: Arrays = {
             "estimate": score.estimate,
-            "limited": score.limited,
-            "standard_error": np.sqrt(score.variance),
+            "design_error": np.sqrt(score.variance),
             "degrees_of_freedom": degrees_of_freedom(score.variance, score.spread),
         }
-        if score.beyond is not None:
-            answer["beyond"] = score.beyond
         if score.anticipated is not None:
-            answer["anticipated_error"] = np.sqrt(score.anticipated)
-        if score.counts is not None and score.effect is not None and score.direction is not None:
-            answer["denominator_effect"] = score.effect
-            answer["denominator_direction"] = score.direction
-            answer |= of_counts(score)
+            answer["anticipated"] = score.anticipated
+        if score.shared is not None:
+            answer["shared_error"] = score.shared
         yield answer
-
-
-def of_counts(score: TopicScore) -> Arrays:
-    """Arrays (replicate,) of what the denominator of a topic rests on, by `OF_COUNTS`."""
-    assert score.counts is not None and score.left is not None
-    counts = score.counts
-    return dict(
-        zip(OF_COUNTS, (counts.relative_error, score.left, 1.0 - counts.own_share), strict=True)
-    )
 
 
 def _of_lists(problem: Problem, lists: CollectionLists, topic: int, position) -> Iterator[Arrays]:
@@ -127,6 +97,6 @@ def _of_lists(problem: Problem, lists: CollectionLists, topic: int, position) ->
         score = problem.list_scores(measure, ranked)
         answer: Arrays = {"estimate": score.estimate}
         if score.variance is not None:
-            answer["standard_error"] = np.sqrt(score.variance)
+            answer["design_error"] = np.sqrt(score.variance)
             answer["degrees_of_freedom"] = np.asarray(score.degrees_of_freedom)
         yield answer

@@ -1,13 +1,12 @@
 """All estimators under all designs on one collection: the tables of the dyn paper."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 
 from bayeseval.designs import depth_pool, hedge, pps_strata, uniform_strata
-from bayeseval.experiments.error import error_summary
-from bayeseval.experiments.replicate import replicate
+from bayeseval.experiments.replicate import error_summary, replicate
 
 SAMPLED = ("assumed", "condensed", "inf", "stat", ("dyn", "rank_logistic"))
 POOLED = ("assumed", "condensed")
@@ -29,11 +28,9 @@ def comparison(
     """Errors of every estimator under uniform and pps sampling, depth pools and hedge.
 
     Per budget: ``estimators`` on uniform strata and on pps strata, each drawn ``n_replicates``
-    times; "inf" also on a uniform sample without strata, the way it was first proposed (with many
-    strata of which a run's top ranks hold no sample, it falls back on its smoothing constants); and
-    two pools, of a depth and by hedge, whose unjudged documents are assumed to be non-relevant or
-    condensed away. A pool of a given depth has no given size: ``judgments`` says
-    how many each method judges.
+    times; "inf" also on a uniform sample without strata, for which it was proposed; and two pools,
+    of a depth and by hedge, whose unjudged documents are assumed to be non-relevant or condensed
+    away.
 
     Parameters
     ----------
@@ -43,7 +40,7 @@ def comparison(
     budgets : sequence of int
         Judgments per topic.
     pool_depths : sequence of int
-        Depth of the pool that stands beside each budget.
+        Depth of the pool that is compared with each budget.
     measures : str, object or list
         As for ``evaluate``; "inf" exists for P, AP, nDCG and NumRel alone.
     estimators : sequence of str or (str, predictor)
@@ -98,19 +95,26 @@ def comparison(
         )
     parts: list[xr.Dataset] = []
     for budget, pool_depth in zip(budgets, pool_depths, strict=True):
-        plans = _plans(collection, budget, pool_depth, n_strata, random_seed, relevance_level)
-        for sample, design in plans:
+        seed = {"random_seed": random_seed}
+        plans = {
+            "uniform": uniform_strata(collection, budget=budget, n_strata=n_strata, **seed),
+            UNSTRATIFIED: uniform_strata(collection, budget=budget, n_strata=1, random_seed=0),
+            "pps": pps_strata(collection, budget=budget, n_strata=n_strata),
+            f"depth-{pool_depth}": depth_pool(collection, pool_depth),
+            "hedge": hedge(collection, budget, relevance_level=relevance_level),
+        }
+        for sample, design in plans.items():
             random = design.attrs["scheme"] != "deterministic"
-            chosen = list(estimators if random else POOLED)
+            applied = list(estimators if random else POOLED)
             if sample == UNSTRATIFIED:
-                chosen = [name for name in estimators if name == "inf"]
-            if not chosen:
+                applied = [name for name in estimators if name == "inf"]
+            if not applied:
                 continue
             result = replicate(
                 collection,
                 design,
                 measures,
-                estimators=chosen,
+                estimators=applied,
                 n_replicates=n_replicates if random else 1,
                 random_seed=random_seed,
                 relevance_level=relevance_level,
@@ -120,22 +124,8 @@ def comparison(
     return xr.concat(parts, dim="method", combine_attrs="drop")
 
 
-def _plans(
-    collection, budget: int, pool_depth: int, n_strata: int, random_seed: int, relevance_level: int
-) -> Iterator[tuple[str, xr.Dataset]]:
-    """Designs of one budget by name, each made when it is its turn."""
-    yield (
-        "uniform",
-        uniform_strata(collection, budget=budget, n_strata=n_strata, random_seed=random_seed),
-    )
-    yield UNSTRATIFIED, uniform_strata(collection, budget=budget, n_strata=1, random_seed=0)
-    yield "pps", pps_strata(collection, budget=budget, n_strata=n_strata)
-    yield f"depth-{pool_depth}", depth_pool(collection, pool_depth)
-    yield "hedge", hedge(collection, budget, relevance_level=relevance_level)
-
-
 def _methods(summary: xr.Dataset, budget: int, sample: str, design: xr.Dataset) -> xr.Dataset:
-    """Summary with its estimators as methods that say what they are."""
+    """Summary with its estimators as methods, labelled by budget, sample and judgments."""
     probability = design["inclusion_probability"].to_numpy()
     topics = np.unique(design["pair_topic"].to_numpy()[probability > 0]).size
     size = summary.sizes["estimator"]

@@ -6,10 +6,8 @@ import xarray as xr
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import generator
 from bayeseval.collection.schema import rebuilt
-from bayeseval.frame.gather import grade_columns
 from bayeseval.frame.rankings import Rankings
-
-SUFFIX = "~dual"
+from bayeseval.frame.sample import grade_columns
 
 
 def dual_runs(
@@ -19,8 +17,8 @@ def dual_runs(
 
     A dual run has, on every topic, the relevant documents of its original in the same ranks but
     randomly permuted among them; everything else stays where it is. It scores exactly as its
-    original on every binary measure, yet the documents near its top are ones that no system ranks
-    there: an estimator that leans on what systems agree on is found out.
+    original on every binary measure, yet no system ranks the documents near its top so high: it
+    shows the bias of estimators that follow the agreement of systems.
 
     Parameters
     ----------
@@ -57,8 +55,8 @@ def dual_runs(
     """
     check_collection(collection)
     labels = collection["run"].to_numpy()
-    if any(label.endswith(SUFFIX) for label in labels):
-        raise ValueError(f"the collection has dual runs already (names that end in '{SUFFIX}')")
+    if any(label.endswith("~dual") for label in labels):
+        raise ValueError("the collection has dual runs already (names that end in '~dual')")
     ranking = Rankings.of(collection).pair
     relevant = np.append(grade_columns(collection)[0] >= relevance_level, False)[ranking]
     random = generator(random_seed)
@@ -71,7 +69,7 @@ def dual_runs(
     contributed = collection["contributed"].to_numpy()
     return rebuilt(
         collection,
-        runs=np.concatenate([labels, [f"{label}{SUFFIX}" for label in labels]]),
+        runs=np.concatenate([labels, [f"{label}~dual" for label in labels]]),
         ranking=np.concatenate([ranking, dual]),
         contributed=np.concatenate([contributed, np.zeros_like(contributed)]),
         team=np.concatenate([team, team]),

@@ -8,8 +8,8 @@ from bayeseval.collection import with_node
 from bayeseval.inference import fit
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.table import kind_of_documents
-from bayeseval.posterior.modelled import document_model, modelled_measures, told_measures
-from bayeseval.predictors.values import check_labels
+from bayeseval.posterior.modelled import document_model, modelled_measures, scored_by_relevance
+from bayeseval.predictors.registry import check_labels
 
 
 def posterior_worlds(
@@ -39,7 +39,7 @@ def posterior_worlds(
     if fitted is None:
         check_labels(sampled)
         how = {"draws": number, "chains": 1, "approximation": "laplace"}
-        told = bool(told_measures(sampled, measures, relevance_level).all())
+        told = bool(scored_by_relevance(sampled, measures, relevance_level).all())
         model = document_model(sampled, relevance_level, told)
         fitted = fit(model, random_seed=random_seed, **how)
     kind = kind_of_documents(fitted)

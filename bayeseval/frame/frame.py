@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_collection, check_one_sample
 from bayeseval.collection.labels import pair_labels, row_of_pair
 from bayeseval.collection.schema import design_parameters
-from bayeseval.frame.gather import (
+from bayeseval.frame.rankings import Rankings, TopicRanks, contributing_runs
+from bayeseval.frame.sample import (
+    Sample,
     design_runs,
     framed_sample,
     grade_scale,
     judged_sample,
 )
-from bayeseval.frame.members import contributing_runs
-from bayeseval.frame.rankings import Rankings, TopicRanks
-from bayeseval.frame.sample import Sample
 
 BY_CHANCE = ("stratified", "poisson")  # schemes whose probabilities say what was left out
 

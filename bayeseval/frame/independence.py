@@ -1,4 +1,4 @@
-"""Whether what was fixed before the draw follows the sample all the same."""
+"""Runs whose rankings depend on the sample, though a design needs them fixed before the draw."""
 
 import warnings
 from dataclasses import dataclass
@@ -11,13 +11,9 @@ from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.frame.sample import Sample
 from bayeseval.messages import some_of
 
-DEPTHS = (30, 100)  # to which ranks of a run are looked at, from all to nothing
-FALSE_ALARMS = 1e-3  # at most, of all runs of one sample
-SHOWN = 3  # runs that a sentence names
-
 
 class RunsFollowSample(UserWarning):
-    """Runs whose rankings tell what was sampled, so that no design can estimate them."""
+    """Runs whose rankings depend on the sample, so that no design can estimate them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +31,11 @@ class DrawnTogether:
         span = int(sample.stratum.max(initial=0)) + 1
         number = sample.topic.astype(np.int64) * span + sample.stratum
         number[alone] = -1 - np.flatnonzero(alone)
-        one, group = np.unique(number, return_index=True, return_inverse=True)[1:]
+        first, group = np.unique(number, return_index=True, return_inverse=True)[1:]
         size = np.bincount(group).astype(float)
-        chance = sample.inclusion_probability[one]
+        chance = sample.inclusion_probability[first]
         factor = chance * (1.0 - chance) * size / np.maximum(size - 1.0, 1.0)
-        return cls(group, np.where(alone[one], np.inf, size), factor)
+        return cls(group, np.where(alone[first], np.inf, size), factor)
 
     def variances(self, rows: NDArray[np.integer], value: NDArray[np.float64]) -> NDArray:
         """Variance (group,) of the sum over a sample of a value that only some rows have.
@@ -57,13 +53,14 @@ def deviations(frame: Frame) -> NDArray[np.float64]:
 
     .. math:: z = \sum_d g(rank_d) (s_d - \pi_d) / \sqrt{V}
 
-    over the documents of topics whose judging has begun, s 1 where selected, V the variance by the
-    design, g a log discount (:func:`bayeseval.frame.features.discount`) that is 0 below rank 30, or
-    below rank 100: the z that is further from 0. Of a run that was fixed before the draw, or made
-    without its judgments, z is nearly standard normal, whatever the run. It is 0 where one of such
-    runs may reach it in more than one sample of a thousand, by Bernstein's inequality: proven of
-    independent draws; of draws within a stratum its moment generating function is bounded alike
-    wherever that was looked at (small strata, all samples).
+    The sum is over the documents of topics whose judging has begun; s is 1 where a document is
+    selected, V is the variance by the design, and g is a log discount
+    (:func:`bayeseval.frame.features.discount`) that is 0 below rank 30, or below rank 100: the z
+    farther from 0 counts. For a run that was fixed before the draw, or made without its judgments,
+    z is nearly standard normal. It is returned as 0 where one of such runs may reach it in more
+    than one sample of a thousand by Bernstein's inequality, which is proven for independent draws;
+    for draws within small strata, over all samples, the moment generating function has the same
+    bound.
     """
     sample = frame.sample
     together = DrawnTogether.of(sample)
@@ -74,11 +71,13 @@ def deviations(frame: Frame) -> NDArray[np.float64]:
     excess = drawn - sample.inclusion_probability
     row = np.full(frame.rankings.n_pairs + 1, -1)  # the last entry serves position -1
     row[sample.pair[begun[sample.topic]]] = np.flatnonzero(begun[sample.topic])
-    seen = frame.rankings.pair[..., : max(DEPTHS)]
+    depths = (30, 100)  # where the discounts reach 0
+    seen = frame.rankings.pair[..., : max(depths)]
     ranks = np.arange(1, seen.shape[2] + 1)
-    discounts = [discount(depth)[np.minimum(ranks, depth + 1)] for depth in DEPTHS]
-    found = np.zeros(len(seen))
-    level = np.log(FALSE_ALARMS / (2 * len(discounts) * max(found.size, 1)))  # two sides
+    discounts = [discount(depth)[np.minimum(ranks, depth + 1)] for depth in depths]
+    z_of_run = np.zeros(len(seen))
+    # of one sample in a thousand, over all runs and both sides
+    level = np.log(1e-3 / (2 * len(discounts) * max(z_of_run.size, 1)))
     for run, ranking in enumerate(seen):
         place = row[ranking]
         rank = np.nonzero(place >= 0)[1]
@@ -87,8 +86,8 @@ def deviations(frame: Frame) -> NDArray[np.float64]:
             value = by_rank[rank]
             spread = np.sqrt(together.variances(place, value).sum())
             z = _beyond(excess[place] @ value, spread, level)
-            found[run] = z if abs(z) > abs(found[run]) else found[run]
-    return found
+            z_of_run[run] = z if abs(z) > abs(z_of_run[run]) else z_of_run[run]
+    return z_of_run
 
 
 def _beyond(excess: float, spread: float, level: float) -> float:
@@ -103,15 +102,15 @@ def _beyond(excess: float, spread: float, level: float) -> float:
 
 
 def warn_following(frame: Frame, *, stacklevel: int = 3) -> None:
-    """Say of runs that follow the sample."""
+    """Warn of runs that follow the sample."""
     if text := following(frame):
         warnings.warn(text, RunsFollowSample, stacklevel=stacklevel)
 
 
 def following(frame: Frame) -> str:
     """A sentence on runs that follow the sample, if any; of designs whose chances are all known."""
-    one = frame.sample.n_replicates == 1
-    if not one or frame.scheme not in BY_CHANCE or frame.lists_sampled_alone:
+    is_single = frame.sample.n_replicates == 1
+    if not is_single or frame.scheme not in BY_CHANCE or frame.lists_sampled_alone:
         return ""
     z = deviations(frame)
     beyond = np.flatnonzero(z)
@@ -132,7 +131,7 @@ def following(frame: Frame) -> str:
     ]
     return (
         f"sampled documents stand higher or lower than chance would put them in {len(names)} of "
-        f"{z.size} runs: {some_of(names, SHOWN)}; a run that was made with the judgments of the "
+        f"{z.size} runs: {some_of(names, 3)}; a run that was made with the judgments of the "
         "sample, or without what was judged, cannot be estimated from it (scores are off, far "
         "beyond their intervals); judge further documents for it, drawn with the judged ones as "
         "certain, or a new sample"

@@ -1,4 +1,4 @@
-"""Rankings of a collection as plain arrays: the one place that reads ``rankings/ranking``."""
+"""Rankings of a collection as plain arrays, the runs and pairs of a frame, and ranked lists."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,9 +9,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import topic_starts
+from bayeseval.collection.choices import check_whole_numbers
+from bayeseval.collection.labels import named_positions
+from bayeseval.frame.sample import grade_columns
 
 CONSTANT = 60.0  # of the fusion, added to every rank
-_HEAD = 2.0**32  # the head of a term is a multiple of 2^-32
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +133,7 @@ def reciprocal_rank_fusion(ranking: NDArray[np.integer], n_pairs: int) -> NDArra
     """
     n_ranks = ranking.shape[-1]
     term = 1.0 / (CONSTANT + np.arange(1, n_ranks + 1))
-    head = np.floor(term * _HEAD) / _HEAD
+    head = np.floor(term * 2.0**32) / 2.0**32
     flat = ranking.ravel()
     retrieved = np.flatnonzero(flat >= 0)
     document, rank = flat[retrieved], retrieved % max(n_ranks, 1)
@@ -148,3 +150,127 @@ def fused_order(score: NDArray[np.float64]) -> NDArray[np.int64]:
     """
     position = np.arange(len(score))
     return np.lexsort((-position, -score))
+
+
+def contributing_runs(collection: xr.DataTree, runs) -> np.ndarray:
+    """Positions of the runs that shape a design: those named, else those that contributed."""
+    if runs is None:
+        contributing = np.flatnonzero(collection["contributed"].to_numpy())
+        if contributing.size == 0:
+            raise ValueError(
+                "no run of the collection contributed, so there is nothing to build a design from; "
+                "name the runs to use with runs="
+            )
+        return contributing
+    return np.unique(named_positions(collection, "run", runs, "runs"))
+
+
+def pooled_by(rankings: Rankings, pool_depth: int) -> np.ndarray:
+    """Mark the pairs (pair,) among the first ``pool_depth`` ranks of any run."""
+    check_whole_numbers(1, pool_depth=pool_depth)
+    return rankings.top(pool_depth).shown()
+
+
+def frame_mask(collection: xr.DataTree, frame, pool_depth, runs: np.ndarray) -> tuple:
+    """Pairs (bool) of the frame and the name of the rule that chose them."""
+    rankings = Rankings.of(collection, runs)
+    if frame is None:
+        known = "judgments" in collection.children and "design" not in collection.children
+        frame = "judged" if known else "retrieved"
+    if not isinstance(frame, str):
+        mask, name = pair_mask(frame, rankings.n_pairs, "frame"), "given"
+    elif frame == "judged":
+        if "judgments" not in collection.children:
+            raise ValueError(
+                "frame='judged' needs judgments and the collection has none; use frame='retrieved'"
+            )
+        grade = collection["judgments/grade"]
+        if "replicate" in grade.dims:
+            raise ValueError(
+                "a design cannot be built on replicates of a sample; start from the truth"
+            )
+        mask, name = ~np.isnan(grade.to_numpy()), frame
+    elif frame == "retrieved":
+        mask, name = rankings.shown(), frame
+    else:
+        raise ValueError(
+            f"frame must be 'judged', 'retrieved' or a bool DataArray over pair, not {frame!r}"
+        )
+    if pool_depth is not None:
+        mask = mask & pooled_by(rankings, pool_depth)
+    if not mask.any():
+        raise ValueError(f"the frame ({name}) is empty: no pair could be judged under this design")
+    return mask, name
+
+
+def pair_mask(mask, n_pairs: int, name: str) -> np.ndarray:
+    """A bool array over pairs, checked."""
+    whole = isinstance(mask, xr.DataTree)
+    values = np.zeros(0) if whole else np.asarray(mask)
+    if values.dtype != bool or values.shape != (n_pairs,):
+        given = "a collection" if whole else f"{values.dtype} of shape {values.shape}"
+        raise ValueError(
+            f"{name} must be a bool array over the {n_pairs} pairs of the collection, such as "
+            f"collection['judgments/grade'].notnull(), not {given}"
+        )
+    return values
+
+
+def ordered_frame(collection: xr.DataTree, mask: np.ndarray, runs: np.ndarray) -> list:
+    """For each topic the frame's pair positions in fused order (:meth:`Rankings.fused`)."""
+    rankings = Rankings.of(collection, runs)
+    order = []
+    for topic, start, stop in rankings.topics():
+        best_first = rankings.fused(topic)
+        order.append(start + best_first[mask[start:stop][best_first]])
+    return order
+
+
+@dataclass(frozen=True, eq=False)
+class TopicLists:
+    """Ranked lists, judgments and design of one topic; None of a design is what it has not."""
+
+    position: NDArray[np.int32]  # (run, rank): row among the topic's pairs, -1 for none
+    grade: NDArray[np.floating]  # (replicate, pair), NaN where not judged
+    pooled: NDArray[np.bool_]  # (pair,): in the pool, judged or not
+    inclusion_probability: NDArray[np.float64] | None = None  # (pair,), NaN where unknown
+    stratum: NDArray[np.int32] | None = None  # (pair,), -1 for none
+    stratum_size: NDArray[np.int64] | None = None  # (stratum_id,), of all strata of the design
+    draw_probability: NDArray[np.float64] | None = None  # (pair,), of each draw with replacement
+    draw_count: NDArray[np.int64] | None = None  # (replicate, pair), how often it was drawn
+
+    @property
+    def n_replicates(self) -> int:
+        """Number of samples side by side."""
+        return self.grade.shape[0]
+
+    def top(self, cutoff: int | None) -> NDArray[np.int32]:
+        """Positions down to a cutoff."""
+        return np.ascontiguousarray(self.position[:, :cutoff])
+
+
+class CollectionLists:
+    """A collection's rankings, judgments and design as plain arrays, topic by topic."""
+
+    def __init__(self, collection: xr.DataTree) -> None:
+        self._rankings = Rankings.of(collection)
+        self._grade = grade_columns(collection)
+        self._pooled = collection["judgments/pooled"].to_numpy()
+        design = collection.children["design"] if "design" in collection.children else {}
+        names = ("inclusion_probability", "stratum", "draw_probability")
+        self._of_pair = {name: design[name].to_numpy() for name in names if name in design}
+        self._stratum_size = design["stratum_size"].to_numpy() if "stratum_size" in design else None
+        if "draw_count" in collection["judgments"]:
+            count = collection["judgments/draw_count"].transpose(..., "pair")
+            self._of_pair["draw_count"] = np.atleast_2d(count.to_numpy())
+
+    def topic(self, topic: int) -> TopicLists:
+        """Arrays of one topic."""
+        first, last = self._rankings.start[topic : topic + 2]
+        return TopicLists(
+            position=self._rankings.local(topic),
+            grade=np.ascontiguousarray(self._grade[:, first:last], dtype=np.float64),
+            pooled=self._pooled[first:last],
+            stratum_size=self._stratum_size,
+            **{name: values[..., first:last] for name, values in self._of_pair.items()},
+        )

@@ -46,8 +46,7 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
     ValueError
         A fit without observations, such as a Laplace approximation; a fit of another model; one
         of ``urn_model``, whose
-        lists share documents and are weighted: to leave one out says nothing of new judgments; one
-        of ``score_model``, whose observations are scores of runs that go together.
+        lists share documents and are weighted: to leave one out says nothing of new judgments.
 
     References
     ----------
@@ -61,7 +60,7 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
     ...     known = pm.Data("judged_score", [0.2, 0.4, 0.3])
     ...     score = pm.Normal("score", pm.Normal("mean", 0.0, 1.0), 0.1, shape=3)
     >>> fitted = be.fit(model, draws=500, random_seed=1)
-    >>> dict(be.log_likelihood(fitted, model)["log_likelihood/score"].sizes)
+    >>> dict(be.inference.log_likelihood(fitted, model)["log_likelihood/score"].sizes)
     {'chain': 4, 'draw': 500, 'score_dim_0': 3}
     """
     check_fit(fitted)

@@ -97,9 +97,8 @@ def predictive_draws(
 def prior_fit(model, *, draws: int = 500, random_seed: int | None = None) -> xr.DataTree:
     """Draws of the prior in the form of a fit: the model before it has seen judgments.
 
-    :func:`bayeseval.posterior_scores` of it, which takes ``denominator="model"`` then, gives the
-    prior of any score, given the judgments that the collection holds: with few of them, a check of
-    whether the priors say what they should.
+    :func:`bayeseval.posterior_scores` of it gives the prior of any score, given the judgments that
+    the collection holds: with few of them, a check of whether the priors say what they should.
 
     Parameters
     ----------

@@ -1,22 +1,57 @@
 """Measures by name: from the text that ir_measures understands to a plain description."""
 
+import ast
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
-from bayeseval.collection.choices import check_whole_numbers
+from bayeseval.collection.choices import check_whole_numbers, is_whole
 from bayeseval.measures.measure import Measure
-from bayeseval.measures.parameters import (
-    EXAMPLES,
-    check_params,
-    gain_table,
-    name_and_params,
-)
 from bayeseval.measures.table import MEASURES
+from bayeseval.messages import Message, Option
 
 Gain = Mapping[Any, float] | Callable[[float], float]
+EXAMPLES = (
+    "P@10, RBP(p=0.8), DCG@20, nDCG@10, AP, AP(rel=2), AP@100, Rprec, R@100, RR, RR@10, "
+    "Success@5, Bpref, infAP, Judged@10, NumRel, NumRet, NumRelRet"
+)
+BY_INF = {"xinfap": ("xinfAP", "AP"), "infndcg": ("infNDCG", "nDCG")}  # names of sample_eval
+# lower-case name -> name here and parameters
+ALIASES: dict[str, tuple[str, dict]] = {
+    "map": ("AP", {}),
+    "map_cut": ("AP", {}),
+    "ndcg_cut": ("nDCG", {}),
+    "ndcg_burges": ("nDCG", {"dcg": "exp-log2"}),
+    "dcg_burges": ("DCG", {"dcg": "exp-log2"}),
+    "precision": ("P", {}),
+    "recall": ("R", {}),
+    "r-precision": ("Rprec", {}),
+    "recip_rank": ("RR", {}),
+    "mrr": ("RR", {}),
+    "hit_rate": ("Success", {}),
+    "num_rel": ("NumRel", {}),
+    "num_ret": ("NumRet", {}),
+    "num_rel_ret": ("NumRelRet", {}),
+}
+_OWN = {name.lower(): name for name in MEASURES}
+_CUT = re.compile(r"(?P<name>[a-z][a-z_-]*?)[_.@](?P<cutoff>[1-9][0-9]*)")
+_LEVEL = re.compile(r"(?P<measure>.+)-l(?P<level>[1-9][0-9]*)")  # ranx's lowest relevant grade
+_RBP = re.compile(r"rbp(?P<persistence>\.[0-9]+)")
+TREC_EVAL = {
+    "AP": ("map", "map_cut"),
+    "P": ("", "P"),
+    "nDCG": ("ndcg", "ndcg_cut"),
+    "R": ("", "recall"),
+    "Success": ("", "success"),
+    "RR": ("recip_rank", ""),
+    "Rprec": ("Rprec", ""),
+    "Bpref": ("bpref", ""),
+    "infAP": ("infAP", ""),
+}  # its names without and with a cutoff; its counts are sums over topics, and ours means
 
 
 def parse_measures(
@@ -109,3 +144,194 @@ def _label(measure: Measure, gains: tuple | None) -> str:
         )
     text = measure.name + (f"({','.join(shown)})" if shown else "")
     return text if measure.cutoff is None else f"{text}@{measure.cutoff}"
+
+
+def by_inf(before: str, name: str) -> Message:
+    """What a measure of sample_eval is here, after other words."""
+    theirs, ours = BY_INF[name]
+    return Message(before, f"{theirs} of sample_eval is {ours} by ", Option("estimator", "inf"))
+
+
+def name_and_params(measure: Any) -> tuple[str, str, dict[str, Any]]:
+    """Split a measure into its text, its name and the parameters that it states."""
+    import ir_measures
+
+    if isinstance(measure, ir_measures.Measure):
+        text, name, params = repr(measure), str(measure.NAME), dict(measure.params)
+    elif isinstance(measure, str):
+        text = measure.strip()
+        name, params = read_alias(text) or _parse(text)
+        known = ir_measures.measures.registry.get(name)
+        name = str(known.NAME) if known is not None and name not in MEASURES else name
+        name = name if name in MEASURES else canonical_name(name) or name
+    else:
+        raise TypeError(
+            f"a measure is a name such as 'P@10' or an ir_measures object; {measure!r} is "
+            "neither (several are a list)."
+        )
+    return text, "NumRelRet" if name == "NumRet" and "rel" in params else name, params
+
+
+def _parse(text: str) -> tuple[str, dict[str, Any]]:
+    """Read NAME(parameter=value)@cutoff, the syntax of ``ir_measures``.
+
+    Its own parser stops at DCG, and uses names of ``ast`` that Python 3.14 no longer has.
+    """
+    try:
+        node, stated = ast.parse(text, mode="eval").body, {}
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            node, stated = node.left, {"cutoff": ast.literal_eval(node.right)}
+        if isinstance(node, ast.Call) and not node.args:
+            values = {str(part.arg): ast.literal_eval(part.value) for part in node.keywords}
+            node, stated = node.func, values | stated
+        if isinstance(node, ast.Name):
+            return node.id, stated
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        pass
+    raise ValueError(
+        f"measure '{text}' cannot be read; write each measure by itself, as "
+        f"NAME(parameter=value)@cutoff: {EXAMPLES}."
+    )
+
+
+def check_params(text: str, name: str, params: dict[str, Any]) -> None:
+    """Refuse unknown measures, unknown parameters and values out of range."""
+    if name not in MEASURES:
+        if name.lower() in BY_INF:
+            before = f"measure '{text}' has no name of its own here: "
+            raise ValueError(by_inf(before, name.lower()))
+        import ir_measures
+
+        # what ir_measures knows and this table lacks is not misspelt
+        near = None if name in ir_measures.measures.registry else nearest_name(text)
+        meant = f"did you mean {near}? There" if near else "there"
+        raise ValueError(f"measure '{text}' does not exist; {meant} are {EXAMPLES}.")
+    where = f"measure '{text}'"
+    if params.get("judged_only"):
+        raise ValueError(
+            f"{where} asks for judged_only, which is not a parameter here: a measure says what is "
+            "counted, the estimator says what an unjudged document counts as ('condensed' leaves "
+            "such documents out)."
+        )
+    row = MEASURES[name]
+    for unknown in params.keys() - {*row.parameters, "judged_only"}:
+        allowed = ", ".join(row.parameters) or "none"
+        raise ValueError(f"{where} has no parameter {unknown}; {name} knows these: {allowed}.")
+    if row.needs_cutoff and "cutoff" not in params:
+        raise ValueError(f"{where} needs a cutoff, such as {name}@10.")
+    for parameter in ("cutoff", "rel"):
+        value = params.get(parameter, 1)
+        if not is_whole(value) or value < 1:
+            raise ValueError(
+                f"{where}: {parameter} must be a whole number, 1 or more, not {value!r}."
+            )
+    persistence = params.get("p", 0.8)
+    if not isinstance(persistence, int | float | np.floating) or not 0 < persistence < 1:
+        raise ValueError(
+            f"{where} has p={persistence}, the probability of going on to the next rank, "
+            "which must lie between 0 and 1, neither included."
+        )
+    if params.get("dcg", "log2") not in ("log2", "exp-log2"):
+        raise ValueError(f"{where} has dcg={params['dcg']!r}; allowed are 'log2' and 'exp-log2'.")
+
+
+def gain_table(
+    gain: Any, grades: Iterable[float] | None = None
+) -> tuple[tuple[float, float], ...] | None:
+    """Gains as sorted (grade, gain) rows, checked."""
+    if gain is None:
+        return None
+    if callable(gain):
+        if grades is None:
+            raise ValueError("a callable gain is tabulated at the grades that occur: give grades.")
+        gain = {grade: gain(grade) for grade in grades if not np.isnan(grade)}
+    if not isinstance(gain, Mapping):
+        raise ValueError(f"gain must be a dict from grade to gain or a callable, not {gain!r}.")
+    for grade, value in gain.items():
+        if isinstance(value, str) or not np.isfinite(value) or value < 0:
+            raise ValueError(f"grade {grade} has gain {value!r}; a gain is a number, 0 or more.")
+    table = {float(grade): float(value) for grade, value in gain.items()}
+    unlisted = sorted(grade for grade in grades or () if grade > 0 and grade not in table)
+    if unlisted:
+        raise ValueError(
+            f"gain has no value for grade {unlisted[0]:g}, which occurs in the judgments; it lists "
+            f"{', '.join(f'{grade:g}' for grade in sorted(table)) or 'none'}."
+        )
+    return tuple(sorted(table.items()))
+
+
+def canonical_name(name: str) -> str | None:
+    """The name here of a measure in any case, or None.
+
+    Examples
+    --------
+    >>> canonical_name("ndcg"), canonical_name("MAP"), canonical_name("ERR")
+    ('nDCG', 'AP', None)
+    """
+    known = _OWN.get(name.lower())
+    return known or ALIASES.get(name.lower(), (None,))[0]
+
+
+def read_alias(text: str) -> tuple[str, dict] | None:
+    """Name and parameters of a measure as trec_eval or ranx writes it, or None.
+
+    Examples
+    --------
+    >>> read_alias("ndcg_cut_10"), read_alias("recip_rank"), read_alias("rbp.95")
+    (('nDCG', {'cutoff': 10}), ('RR', {}), ('RBP', {'p': 0.95}))
+    >>> read_alias("precision@5-l2")
+    ('P', {'cutoff': 5, 'rel': 2})
+    """
+    lower = text.lower()
+    if level := _LEVEL.fullmatch(lower):
+        read = None if _LEVEL.fullmatch(level["measure"]) else read_alias(level["measure"])
+        rel = int(level["level"])
+        if read is None or (rel == 1 and "rel" not in MEASURES[read[0]].parameters):
+            return read
+        return read[0], read[1] | {"rel": rel}
+    rbp = _RBP.fullmatch(lower)
+    if rbp:
+        return "RBP", {"p": float(rbp["persistence"])}
+    if lower in ALIASES:
+        name, params = ALIASES[lower]
+        return name, dict(params)
+    cut = _CUT.fullmatch(lower)
+    if cut is None or canonical_name(cut["name"]) is None:
+        return None
+    name, params = ALIASES.get(cut["name"], (canonical_name(cut["name"]), {}))
+    return str(name), {**params, "cutoff": int(cut["cutoff"])}
+
+
+def trec_eval_name(label: str) -> str:
+    """The name that trec_eval has for a measure, or the label where it has none.
+
+    Examples
+    --------
+    >>> trec_eval_name("nDCG@10"), trec_eval_name("AP"), trec_eval_name("RBP(p=0.8)")
+    ('ndcg_cut_10', 'map', 'RBP(p=0.8)')
+    """
+    name, _, cutoff = label.partition("@")
+    alone, cut = TREC_EVAL.get(name, ("", ""))
+    if not cutoff:
+        return alone or label
+    return f"{cut}_{cutoff}" if cut else label
+
+
+def nearest_name(text: str) -> str | None:
+    """The measure, with its cutoff, that a misspelt one is most like, or None.
+
+    Examples
+    --------
+    >>> nearest_name("nDGC@10"), nearest_name("Rprecision"), nearest_name("latency")
+    ('nDCG@10', 'Rprec', None)
+    """
+    name, at, cutoff = text.partition("@")
+    name, bracket, params = name.partition("(")
+    if not at and (found := re.fullmatch(r"(.*?)[_.]?(\d+)", name)):
+        name, at, cutoff = found[1], "@", found[2]
+    close = get_close_matches(name.lower(), [*_OWN, *ALIASES], n=1, cutoff=0.6)
+    if not close:
+        return None
+    own = str(canonical_name(close[0]))
+    cut = at + cutoff if "cutoff" in MEASURES[own].parameters else ""
+    return own + bracket + params + cut

@@ -1,4 +1,4 @@
-"""The table of measures: what each of them is made of."""
+"""The table of measures: weights of the ranks and plain scores of each of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,32 +6,183 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.measures.linear import (
-    discounted_gain,
-    equal_weight,
-    linear,
-    of_every_run,
-    precision,
-    rank_biased_precision,
-    reciprocal_weight,
-    relevant_number,
-)
 from bayeseval.measures.measure import Measure
-from bayeseval.measures.preference import (
-    binary_preference,
-    inferred_average_precision,
-    judged_share,
-    reciprocal_rank,
-    retrieved_number,
-    success,
-)
-from bayeseval.measures.ratio import (
-    average_precision,
-    ideal_gain,
-    normalised_gain,
-    r_precision,
-    recall,
-)
+
+
+def precision(depth: int, measure: Measure) -> NDArray[np.floating]:
+    """Weight 1/k on the first k ranks."""
+    assert measure.cutoff is not None
+    return np.repeat(np.float64(1.0 / measure.cutoff), depth)
+
+
+def rank_biased_precision(depth: int, measure: Measure) -> NDArray[np.floating]:
+    """Weight (1 - p) p^(i - 1) on rank i. Moffat and Zobel 2008; Park 2016, equation 1."""
+    assert measure.persistence is not None
+    return (1.0 - measure.persistence) * measure.persistence ** np.arange(depth)
+
+
+def gain_discount(rank: NDArray) -> NDArray[np.floating]:
+    """What DCG makes of gain at a rank (from 1): 1 / log2(rank + 1)."""
+    return 1.0 / np.log2(rank + 1.0)
+
+
+def discounted_gain(depth: int, measure: Measure) -> NDArray[np.floating]:
+    """Weight 1 / log2(i + 1) on rank i."""
+    return gain_discount(np.arange(1, depth + 1))
+
+
+def equal_weight(depth: int, measure: Measure) -> NDArray[np.floating]:
+    """Weight 1 on every rank."""
+    return np.ones(depth)
+
+
+def reciprocal_weight(depth: int, measure: Measure) -> NDArray[np.floating]:
+    """Weight 1 / i on rank i."""
+    return 1.0 / np.arange(1, depth + 1)
+
+
+def linear(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
+    """Weighted sum of relevances over the ranks."""
+    from bayeseval.measures.rank_sums import weighted_sum
+
+    return weighted_sum(position, weight, value)
+
+
+def of_every_run(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
+    """What the topic has, the same for every run."""
+    return np.repeat(total[None], position.shape[0], axis=0)
+
+
+def relevant_number(measure: Measure, value) -> NDArray[np.float64]:
+    """Number of relevant documents (column,)."""
+    return value.sum(axis=0, dtype=np.float64)
+
+
+def average_precision(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
+    """Sum of the precisions at the relevant documents, by the number of relevant documents."""
+    from bayeseval.measures.rank_sums import precision_sum
+
+    return np.minimum(precision_sum(position, value) / np.maximum(total, 1.0), 1.0)
+
+
+def normalised_gain(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
+    """Discounted gain, by that of the best ranking; 0 where no document has a gain."""
+    from bayeseval.measures.rank_sums import weighted_sum
+
+    gain = weighted_sum(position, weight, value) / np.where(total > 0, total, 1.0)
+    return np.minimum(gain, 1.0)
+
+
+def ideal_gain(measure: Measure, value) -> NDArray[np.float64]:
+    """Discounted gain (column,) of the best ranking of all documents."""
+    from bayeseval.measures.rank_sums import best_sum
+
+    reach = value.shape[0] if measure.cutoff is None else min(value.shape[0], measure.cutoff)
+    return best_sum(discounted_gain(reach, measure), value)
+
+
+def recall(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
+    """Relevant documents down to the cutoff, by the number of relevant documents."""
+    from bayeseval.measures.rank_sums import weighted_sum
+
+    share = weighted_sum(position, weight, value) / np.maximum(total, 1.0)
+    return np.minimum(share, 1.0)
+
+
+def r_precision(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
+    """Precision at the number of relevant documents."""
+    from bayeseval.measures.rank_sums import cumulative_at
+
+    number = np.maximum(total, 1.0)
+    return cumulative_at(position, value, number) / number
+
+
+def discount_sum(count: NDArray[np.float64], cutoff: int | None) -> NDArray[np.float64]:
+    r"""Sum of the discounts :math:`1 / \log_2(i + 1)` of the first ``count`` ranks.
+
+    Linear between two whole counts, constant past the cutoff, 0 below 0: the ideal discounted gain
+    of ``count`` documents of gain 1, extended to estimated (fractional) counts.
+
+    Examples
+    --------
+    >>> discount_sum(np.array([1.0, 1.5, 3.0]), cutoff=2).round(4)
+    array([1.    , 1.3155, 1.6309])
+    """
+    reach = np.ceil(max(np.max(count, initial=0.0), 1.0)) if cutoff is None else cutoff
+    ranks = np.arange(0, int(reach) + 1)
+    cumulative = np.concatenate([[0.0], np.cumsum(gain_discount(ranks[1:]))])
+    return np.interp(count, ranks, cumulative)
+
+
+def discount_slope(count: NDArray[np.float64], cutoff: int | None) -> NDArray[np.float64]:
+    """Derivative of :func:`discount_sum`: the discount of the next rank, 0 past the cutoff.
+
+    At a whole count, where the function has a kink, it is the mean of the two sides.
+
+    Examples
+    --------
+    >>> discount_slope(np.array([0.5, 1.5, 7.0]), cutoff=2).round(4)
+    array([1.    , 0.6309, 0.    ])
+    """
+    limit = np.inf if cutoff is None else cutoff
+
+    def after(whole):
+        return np.where(whole < limit, gain_discount(np.maximum(whole, 0.0) + 1.0), 0.0)
+
+    above = after(np.floor(count))
+    below = after(np.ceil(count) - 1.0)
+    return np.where(count > 0, 0.5 * (above + below), above)
+
+
+def reciprocal_rank(level, _retrieved, grades, _in_pool, _judged_grade) -> np.ndarray:
+    """1 / rank of the first relevant document, 0 where there is none."""
+    if grades.shape[1] == 0:
+        return np.zeros(len(grades))
+    relevant = grades >= level
+    return np.where(relevant.any(axis=1), 1.0 / (relevant.argmax(axis=1) + 1.0), 0.0)
+
+
+def success(level, _retrieved, grades, _in_pool, _judged_grade) -> np.ndarray:
+    """1 where any document down to the cutoff is relevant."""
+    return (grades >= level).any(axis=1).astype(np.float64)
+
+
+def judged_share(_level, retrieved, grades, _in_pool, _judged_grade) -> np.ndarray:
+    """Judged share of what was retrieved down to the cutoff, min(cutoff, length) documents."""
+    return (~np.isnan(grades)).sum(axis=1) / np.maximum(retrieved.sum(axis=1), 1)
+
+
+def retrieved_number(_level, retrieved, _grades, _in_pool, _judged_grade) -> np.ndarray:
+    """Count the documents retrieved."""
+    return retrieved.sum(axis=1).astype(np.float64)
+
+
+def binary_preference(level, _retrieved, grades, _in_pool, judged_grade) -> np.ndarray:
+    """Sum of 1 - min(n above, R) / min(N, R) over judged relevant, over R (trec_eval >= 8)."""
+    n_relevant = np.count_nonzero(judged_grade >= level)
+    if n_relevant == 0:
+        return np.zeros(len(grades))
+    bound = min(np.count_nonzero(judged_grade < level), n_relevant)
+    above = np.minimum(np.cumsum(grades < level, axis=1), n_relevant)
+    term = 1.0 - above / max(bound, 1)
+    return np.where(grades >= level, term, 0.0).sum(axis=1) / n_relevant
+
+
+def inferred_average_precision(level, _retrieved, grades, in_pool, judged_grade) -> np.ndarray:
+    """Mean expected precision at the judged relevant documents, as trec_eval computes infAP."""
+    n_relevant = np.count_nonzero(judged_grade >= level)
+    if n_relevant == 0:
+        return np.zeros(len(grades))
+    relevant, nonrelevant = grades >= level, grades < level
+    relevant_above = np.cumsum(relevant, axis=1) - 1.0
+    nonrelevant_above = np.cumsum(nonrelevant, axis=1)
+    pool_above = np.cumsum(in_pool | ~np.isnan(grades), axis=1) - 1.0
+    epsilon = 1e-5  # as in trec_eval
+    share = (relevant_above + epsilon) / (relevant_above + nonrelevant_above + 2 * epsilon)
+    # (k - 1)/k * pool above/(k - 1) = pool above/k, which is 0 at the first rank
+    rank = np.arange(1, grades.shape[1] + 1)
+    precision = np.divide(1.0 + pool_above * share, rank)
+    return np.where(relevant, precision, 0.0).sum(axis=1) / n_relevant
 
 
 @dataclass(frozen=True)
@@ -57,6 +208,17 @@ class Row:
     bounded: bool = True  # whether scores by relevance lie between 0 and 1
 
 
+def names_of(*kinds: str) -> list[str]:
+    """Names of the measures of some kinds, in the order of the table.
+
+    Examples
+    --------
+    >>> names_of("linear")
+    ['P', 'RBP', 'DCG', 'NumRelRet']
+    """
+    return [name for name, row in MEASURES.items() if row.kind in kinds]
+
+
 MEASURES: dict[str, Row] = {
     "P": Row("linear", ("cutoff", "rel"), precision, linear, needs_cutoff=True),
     "RBP": Row("linear", ("p", "cutoff", "rel"), rank_biased_precision, linear, takes_gain=True),
@@ -76,14 +238,3 @@ MEASURES: dict[str, Row] = {
     "Judged": Row("preference", ("cutoff",), equal_weight, of_lists=judged_share),
     "NumRet": Row("preference", (), equal_weight, of_lists=retrieved_number, bounded=False),
 }
-
-
-def names_of(*kinds: str) -> list[str]:
-    """Names of the measures of some kinds, in the order of the table.
-
-    Examples
-    --------
-    >>> names_of("linear")
-    ['P', 'RBP', 'DCG', 'NumRelRet']
-    """
-    return [name for name, row in MEASURES.items() if row.kind in kinds]

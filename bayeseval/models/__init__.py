@@ -2,7 +2,6 @@
 
 from bayeseval.models.counts import count_model, relevant_numbers
 from bayeseval.models.relevance import grade_model, relevance_model
-from bayeseval.models.score import score_model
 from bayeseval.models.urn import urn_model
 
 __all__ = [
@@ -10,6 +9,5 @@ __all__ = [
     "grade_model",
     "relevance_model",
     "relevant_numbers",
-    "score_model",
     "urn_model",
 ]

@@ -17,9 +17,8 @@ class ModelKind:
     # ``RelevanceDraws`` or a class that is made of it; None where the model draws no documents, and
     # ``posterior_scores`` cannot score runs by it
     draws: Callable[..., Any] | None
-    # {"documents", "lists", "counts", "scores"}: whether a document has one relevance under a draw,
-    # whatever run shows it, or each run's list is drawn by itself, or there are numbers of
-    # documents or scores of runs alone
+    # {"documents", "lists", "counts"}: whether a document has one relevance under a draw, whatever
+    # run shows it, or each run's list is drawn by itself, or there are numbers of documents alone
     draws_of: str
     # variable whose entries (a judgment each, or a count) can be left out one by one; None where
     # the likelihood is not a product over them
@@ -42,13 +41,6 @@ MODELS = {
         None,
         standard=("run_deviation", "topic_deviation"),
         likelihood="a composite likelihood, of weighted lists that share documents",
-    ),
-    "score_model": ModelKind(
-        None,
-        "scores",
-        None,
-        standard=("model_deviation",),
-        likelihood="one likelihood of the estimates of all runs, which go together",
     ),
 }
 

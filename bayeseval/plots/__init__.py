@@ -1,20 +1,18 @@
-"""Pictures of estimates and of orders of runs; matplotlib is imported when one is drawn.
+"""Plots of estimates and of orders of runs; matplotlib is imported at the first plot.
 
-Draws are drawn by ArviZ and take its ``backend`` and ``**pc_kwargs`` (``plot_scores``). The others
-show what is given (intervals of several estimators in one row, sets and probabilities of ranks),
-which ArviZ's plots would find from draws: they take and return matplotlib axes (``ax=``).
+``plot_scores`` shows posterior draws with ArviZ and takes its ``backend`` and ``**pc_kwargs``. The
+others show given estimates with intervals, sets and probabilities of ranks: they take and return
+matplotlib axes (``ax=``).
 """
 
 from bayeseval.inference.judgment_plot import plot_judgments
 from bayeseval.plots.combined import plot_combined
 from bayeseval.plots.geometry import plot_bias_variance
-from bayeseval.plots.intervals import plot_intervals
+from bayeseval.plots.intervals import plot_intervals, plot_topics
 from bayeseval.plots.planned import plot_plan
-from bayeseval.plots.rank_probabilities import plot_better, plot_rank_probabilities
-from bayeseval.plots.rank_sets import plot_rank_sets
+from bayeseval.plots.ranks import plot_better, plot_rank_probabilities, plot_rank_sets
 from bayeseval.plots.reliability import plot_reliability
 from bayeseval.plots.scores import plot_scores
-from bayeseval.plots.topics import plot_topics
 
 __all__ = [
     "plot_better",

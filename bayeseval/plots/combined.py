@@ -5,9 +5,20 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from bayeseval.combination import UNLIKE
 from bayeseval.messages import percent
-from bayeseval.plots.shown import name_of, of_measure, runs_in_order
-from bayeseval.plots.style import COLORS, Axes, bare, cut_long, key_above, name_rows, rows_axes
+from bayeseval.plots.style import (
+    COLORS,
+    Axes,
+    bare,
+    cut_long,
+    key_above,
+    name_of,
+    name_rows,
+    of_measure,
+    rows_axes,
+    runs_in_order,
+)
 
 DESIGN, MODEL, COMBINED, FLAG = "#C9C9C9", COLORS[1], COLORS[0], "#CC0000"
 
@@ -22,8 +33,9 @@ def plot_combined(
     """Intervals of design, model and combination of every run, the best run at the top.
 
     The wide pale bar is the interval of the design, the thin line that of the model, the line with
-    the point the combined one; a tick is the truth, where it is given. Runs where design and model
-    contradict each other are marked by a triangle at the right, and their names are red. A few
+    the point the combined one; a tick is the truth, where it is given. Runs
+    that are probably unlike the model are marked by a triangle at the right, and their names are
+    red. A few
     intervals much longer than the others are cut, with an arrow. Drawn by matplotlib alone, since
     ArviZ's forests find intervals from draws, and these are given.
 
@@ -54,7 +66,7 @@ def plot_combined(
     ...         "interval": (
     ...             ("source", "measure", "run", "ci_bound"), np.tile([0.4, 0.6], (3, 1, 1, 1))
     ...         ),
-    ...         "flagged": (("measure", "run"), [[True]]),
+    ...         "unlike_model": (("measure", "run"), [[0.9]]),
     ...     },
     ...     coords={"source": source, "measure": ["P@10"], "run": ["a"]},
     ... )
@@ -100,13 +112,13 @@ def _draw(ax: Axes, shown: xr.Dataset) -> None:
 
 
 def _mark(ax: Axes, shown: xr.Dataset, label: str, ci_prob: float | None) -> None:
-    """Names of the runs, marks of those in conflict, and the legend."""
-    flagged = shown["flagged"].to_numpy()
+    """Names of the runs, marks of those unlike the model, and the legend."""
+    unlike = shown["unlike_model"].to_numpy() > UNLIKE
     name_rows(ax, shown["run"].to_numpy().tolist())
-    for tick, odd in zip(ax.get_yticklabels(), flagged, strict=True):
+    for tick, odd in zip(ax.get_yticklabels(), unlike, strict=True):
         tick.set_color(FLAG if odd else "black")
-    if flagged.any():
-        place, row = ax.get_yaxis_transform(), np.flatnonzero(flagged)
+    if unlike.any():
+        place, row = ax.get_yaxis_transform(), np.flatnonzero(unlike)
         ax.plot(
             np.full(row.size, 1.01), row, "<", color=FLAG, markersize=4, transform=place,
             clip_on=False, label="unlike the model",

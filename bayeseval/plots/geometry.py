@@ -6,15 +6,14 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.messages import percent
-from bayeseval.plots.shown import check_named
-from bayeseval.plots.style import COLORS, MARKERS, Axes, bare, new_axes
+from bayeseval.plots.style import COLORS, MARKERS, Axes, bare, check_named, new_axes
 
 
 def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None = None) -> Axes:
     """Collections or methods as points: bias to the right, standard deviation upwards.
 
     The distance from the origin is the RMS error; arcs show equal error. Intervals are drawn where
-    they were asked for. A squared bias below 0 lies left of the origin, as it is printed.
+    the results have them. A squared bias below 0 lies left of the origin.
 
     Parameters
     ----------
@@ -44,9 +43,9 @@ def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None 
     """
     check_named(geometries, "geometries", "Dataset")
     for name, found in geometries.items():
-        absent = {"bias", "sigma"} - set(found)
-        if absent:
-            raise ValueError(f"{name} lacks {sorted(absent)[0]}")
+        missing = {"bias", "sigma"} - set(found)
+        if missing:
+            raise ValueError(f"{name} lacks {sorted(missing)[0]}")
     points = np.array([(g["bias"].item(), g["sigma"].item()) for g in geometries.values()])
     bounds = [_bounds(found) for found in geometries.values()]
     ax = new_axes(7.0, 4.6) if ax is None else ax

@@ -3,15 +3,25 @@
 import xarray as xr
 
 from bayeseval.messages import percent
-from bayeseval.plots.shown import having, name_of, of_measure
-from bayeseval.plots.style import COLORS, GREY, MARKERS, TOPICS, Axes, bare, new_axes
+from bayeseval.plots.style import (
+    COLORS,
+    GREY,
+    MARKERS,
+    TOPICS,
+    Axes,
+    bare,
+    having,
+    name_of,
+    new_axes,
+    of_measure,
+)
 
 
 def plot_plan(planned: xr.Dataset, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Half-width of the intervals to be expected, by judgments per topic and number of topics.
+    """Half-width of the expected intervals, by judgments per topic and number of topics.
 
-    Lines are the median over runs, bands hold eight runs in ten; both axes in logarithms. A dashed
-    line is the half-width that was wanted, if one was.
+    Lines are the median over runs, bands hold eight runs in ten; both axes are logarithmic. A
+    dashed line is the target half-width, if the plan has one.
 
     Parameters
     ----------
@@ -73,7 +83,7 @@ def plot_plan(planned: xr.Dataset, measure: str | None = None, *, ax: Axes | Non
 
 
 def _plain(axis, locator) -> None:
-    """Numbers as they are along an axis in logarithms."""
+    """Plain numbers along a logarithmic axis."""
     from matplotlib.ticker import NullLocator, StrMethodFormatter
 
     axis.set_major_locator(locator)

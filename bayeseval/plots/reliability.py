@@ -8,8 +8,7 @@ import xarray as xr
 
 from bayeseval.collection.choices import check_ci_prob
 from bayeseval.messages import percent
-from bayeseval.plots.shown import check_named
-from bayeseval.plots.style import COLORS, MARKERS, Axes, bare, new_axes
+from bayeseval.plots.style import COLORS, MARKERS, Axes, bare, check_named, new_axes
 
 COLUMNS = ("probability", "right", "error")
 
@@ -19,9 +18,9 @@ def plot_reliability(
 ) -> Axes:
     """Share of statements that were right, above the probability with which they were made.
 
-    Statements are grouped by their probability, for instance those that one run is better than
-    another. Points on the diagonal are calibrated, below it too sure. Bars are normal intervals by
-    the standard errors of the table; names side by side are moved apart by a little.
+    Statements, such as that one run is better than another, are grouped by their probability.
+    Points on the diagonal are calibrated, points below it too sure. Bars are normal intervals by
+    the standard errors of the table.
 
     Parameters
     ----------
@@ -81,9 +80,9 @@ def plot_reliability(
 def _check(tables) -> None:
     check_named(tables, "tables", "table", "table")
     for name, table in tables.items():
-        absent = [column for column in COLUMNS if column not in table]
-        if absent:
-            raise ValueError(f"{name} lacks {absent[0]}")
+        missing = [column for column in COLUMNS if column not in table]
+        if missing:
+            raise ValueError(f"{name} lacks {missing[0]}")
         stated = np.asarray(table["probability"], float)
         if not stated.size:
             raise ValueError(f"{name} has no row")

@@ -8,7 +8,7 @@ import xarray as xr
 
 from bayeseval.collection.choices import check_ci_prob
 from bayeseval.inference.forest_plot import forest
-from bayeseval.plots.shown import having, name_of, of_measure
+from bayeseval.plots.style import having, name_of, of_measure
 
 if TYPE_CHECKING:
     from arviz_plots.plot_collection import PlotCollection

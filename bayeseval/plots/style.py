@@ -1,9 +1,10 @@
-"""What all pictures share: colours, markers, rows of runs, bare axes."""
+"""The common parts of all plots: choice of the measure and runs, colours, rows, axes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -17,7 +18,7 @@ TOPICS = {"sample": " over these topics", "topics": " over the population of top
 
 
 def bare(ax: Axes, *, rows: bool) -> None:
-    """No frame beyond the axes; a pale grid across; of rows no line at the left either."""
+    """Axes without a frame; for rows with a pale grid and without the line at the left."""
     ax.spines[["top", "right", "left"] if rows else ["top", "right"]].set_visible(False)
     if rows:
         ax.grid(axis="x", color="0.9", linewidth=0.8)
@@ -40,7 +41,7 @@ def rows_axes(
 
 
 def label_rows(ax: Axes, labels: Sequence[str]) -> None:
-    """Labels beside the rows, in a size that their number leaves room for; $ starts no formula."""
+    """Labels of the rows, smaller where there are many; $ starts no formula."""
     size = float(np.clip(900 / max(len(labels), 1), 6.0, 9.0))
     ax.set_yticks(np.arange(len(labels)), list(labels), fontsize=size, parse_math=False)
 
@@ -52,7 +53,7 @@ def name_rows(ax: Axes, labels: Sequence[str]) -> None:
 
 
 def key_above(ax: Axes, title: str | None, n_columns: int = 4) -> None:
-    """The legend in lines above the picture, under what bars and points mean."""
+    """The legend above the plot, with a title that explains bars and points."""
     count = min(len(ax.get_legend_handles_labels()[0]), n_columns)
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=max(count, 1), frameon=False,
               title=title, alignment="left", fontsize=9, title_fontsize=8, columnspacing=1.2,
@@ -67,11 +68,11 @@ def truth_marks(ax: Axes, value: np.ndarray) -> None:
 
 
 def cut_long(ax: Axes, points: np.ndarray, bounds: Sequence[tuple]) -> None:
-    """Limits that a few very long intervals do not squeeze; arrows where one of them goes on.
+    """Cut a few very long intervals at the limits of the axis, with arrows.
 
-    Long is more than four times the median length; where the others and all points would have at
-    least two thirds of the axis anyway, nothing is cut. ``points`` stay in sight; ``bounds`` has
-    (row, lower, upper, color), arrays (run,) and a colour, for each kind of interval along x.
+    Long is more than four times the median length; nothing is cut where the others and all points
+    have two thirds of the axis anyway. ``points`` stay visible; ``bounds`` has (row, lower, upper,
+    color), arrays (run,) and a colour, for each kind of interval along x.
     """
     row, lower, upper = (np.concatenate([part[i] for part in bounds]) for i in range(3))
     color = np.repeat([part[3] for part in bounds], [len(part[0]) for part in bounds])
@@ -90,3 +91,63 @@ def cut_long(ax: Axes, points: np.ndarray, bounds: Sequence[tuple]) -> None:
                    color=color[beyond], clip_on=False)  # fmt: skip
     ax.plot([], [], ">", color="0.4", markersize=4.5, linestyle="none", label="goes on")
     ax.set_xlim(low, high)
+
+
+def check_named(named, name: str, one: str, kind: str = "Dataset") -> None:
+    """Refuse anything but a mapping of at least one name to data."""
+    if not isinstance(named, Mapping) or isinstance(named, xr.Dataset):
+        raise TypeError(
+            f"{name} must map names to {kind}s, not {type(named).__name__}; of one give "
+            f"{{'name': the {kind}}}"
+        )
+    if not named:
+        raise ValueError(f"{name} must hold at least one {one}")
+
+
+def of_measure[Data: (xr.Dataset, xr.DataArray)](
+    data: Data, measure: str | None, name: str = "the result"
+) -> Data:
+    """The result for one measure, which may be left out where there is one only."""
+    if "measure" not in data.dims:
+        return data
+    labels = [str(label) for label in data["measure"].to_numpy()]
+    if measure is None and len(labels) > 1:
+        raise ValueError(f"measure must name one of {', '.join(labels)}")
+    target = labels[0] if measure is None else measure
+    if target not in labels:
+        raise ValueError(f"{name} has no measure {target!r}; it has {', '.join(labels)}")
+    return data.sel(measure=target)
+
+
+def having(data: xr.Dataset, needed: Sequence[str], name: str = "the result") -> xr.Dataset:
+    """The result itself, checked for the variables that a plot shows."""
+    if not isinstance(data, xr.Dataset):
+        raise TypeError(f"{name} must be a Dataset, not a {type(data).__name__}")
+    missing = [variable for variable in needed if variable not in data]
+    if missing:
+        raise ValueError(f"{name} lacks the variable {missing[0]!r}, which this plot shows")
+    return data
+
+
+def shown_runs(data, runs: str | Sequence[str] | None, name: str = "the result") -> list[str]:
+    """Labels of the runs to show, by default all."""
+    known = [str(run) for run in data["run"].to_numpy()]
+    runs = [runs] if isinstance(runs, str) else runs
+    shown = known if runs is None else [str(run) for run in runs]
+    missing = sorted(set(shown) - set(known))
+    if missing:
+        raise ValueError(f"run {missing[0]!r} is not in {name}")
+    return shown
+
+
+def runs_in_order(
+    value: xr.DataArray, runs: str | Sequence[str] | None, name: str = "the result"
+) -> list[str]:
+    """Labels of the runs to show, that of the lowest value (run,) first, NaN last."""
+    shown = shown_runs(value, runs, name)
+    return [shown[i] for i in np.argsort(value.sel(run=shown).to_numpy(), kind="stable")]
+
+
+def name_of(shown: xr.Dataset, measure: str | None = None) -> str:
+    """The measure's label, where it is known."""
+    return str(shown["measure"].item()) if "measure" in shown.coords else (measure or "score")

@@ -13,7 +13,6 @@ from bayeseval.measures.scores import plain_scores, topic_total
 from bayeseval.models.relevance.departures import DEPTH, Departures, departing_columns
 from bayeseval.models.relevance.draws import RelevanceDraws
 from bayeseval.models.relevance.topic_draws import TopicDraws
-from bayeseval.posterior.denominators import Denominators
 from bayeseval.posterior.modelled import modelled_measures
 
 
@@ -22,7 +21,7 @@ class DocumentScores:
 
     Runs may have been added to the collection since the model was fitted to it: ``departures``
     ("learned" or "none") says whether they may depart from it. ``outside`` is "nonrelevant" or
-    "model", ``denominator``, what AP and R@k divide by, "counts" or "model".
+    "model".
     """
 
     def __init__(
@@ -32,13 +31,10 @@ class DocumentScores:
         measures,
         outside: str,
         departures: str,
-        denominator: str,
     ) -> None:
         parsed = modelled_measures(measures, draws.binary_level(), sampled)
         self._problem = Problem(draws.frame, parsed, random=draws.frame.scheme == "poisson")
         self._draws, self._outside = draws, outside
-        beyond = outside == "model"  # then the number is of more documents than the frame's
-        self._denominators = Denominators(draws.frame, "model" if beyond else denominator)
         learned = departures == "learned"
         self._departures = Departures.learned(draws) if learned else Departures.none()
         self.departing = self._departures.run
@@ -48,11 +44,6 @@ class DocumentScores:
         self.learned = np.isin(np.arange(len(self.labels["run"])), as_learned)
         self.judged_topic = self._problem.judged_topic
         self.relevance_level = draws.binary_level() or 0
-
-    @property
-    def denominator(self) -> str:
-        """Where the denominators of the scores made so far come from."""
-        return self._denominators.used
 
     def topic(self, topic: int) -> tuple[Iterator[NDArray[np.float64]], NDArray | float]:
         """Scores (run + departing run, draw) by measure, and the weight outside (measure, run)."""
@@ -73,18 +64,18 @@ class DocumentScores:
         scores = (self._scores(topic, measure, position, drawn, departed) for measure in measures)
         return scores, lost
 
-    def beside(self, scores: xr.Dataset, modelled: NDArray) -> dict[str, Any]:
+    def variables(self, scores: xr.Dataset, modelled: NDArray) -> dict[str, Any]:
         """Mean and standard deviation of runs that depart, had they not; nothing if none does."""
         moments = {
             "modelled_mean": modelled.mean(axis=-1),
             "modelled_error": modelled.std(axis=-1, ddof=1),
         }
-        found = {}
+        variables = {}
         for name, values in moments.items() if self.departing.size else ():
             whole = np.full(tuple(scores.sizes[dim] for dim in ("measure", "run")), np.nan)
             whole[:, self.departing] = values
-            found[name] = (("measure", "run"), whole)
-        return found
+            variables[name] = (("measure", "run"), whole)
+        return variables
 
     def _departed(
         self, drawn: TopicDraws, top: NDArray
@@ -111,39 +102,17 @@ class DocumentScores:
         table = relevance(measure, self._draws.scale)
         table = table if measure.graded else table.astype(np.int8)  # a byte where it is 0 or 1
         value = _looked_up(table, drawn.codes)
-        chosen = self._denominators.chosen(topic, measure, value)
-        empty = self._denominators.empty(topic, measure, value)
-        factor, weight = 1.0, None
-        if chosen is None:
-            some = np.delete(value, empty, axis=1) if empty.size else value
-            factor = self._denominators.factor(topic, measure, some)
-            weight = self._denominators.weight(topic, measure, some)
-        value = _emptied(value, empty)
-        if weight is not None:
-            value = weight[:, None] * value
         total = topic_total(measure, value)
         scores = plain_scores(measure, position, value, total)
         as_modelled = scores[self.departing]
         seen = value.copy() if departed else value
         for run, rank, every_row, codes in departed:
             reach = rank.size if measure.cutoff is None else np.searchsorted(rank, measure.cutoff)
-            rows, own = every_row[:reach], _emptied(_looked_up(table, codes[:reach]), empty)
-            seen[rows] = own if weight is None else weight[rows, None] * own
+            rows = every_row[:reach]
+            seen[rows] = _looked_up(table, codes[:reach])
             scores[run] = plain_scores(measure, position[[run]], seen, total)[0]
             seen[rows] = value[rows]
-        both = np.concatenate([scores, as_modelled])
-        if chosen is not None:
-            return both[:, chosen]
-        return both if factor == 1.0 else np.minimum(factor * both, 1.0)
-
-
-def _emptied(value: NDArray, empty: NDArray[np.int64]) -> NDArray:
-    """Relevances (row, draw), of some draws none."""
-    if not empty.size:
-        return value
-    kept = np.ones(value.shape[1], dtype=value.dtype)
-    kept[empty] = 0
-    return kept * value
+        return np.concatenate([scores, as_modelled])
 
 
 def _looked_up(table: NDArray, codes: NDArray[np.uint8]) -> NDArray:

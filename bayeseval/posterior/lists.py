@@ -48,22 +48,22 @@ class ListScores:
         scores = self._draws.scores(topic, self._weight)
         return scores, self._draws.outside_weight(topic, self._weight)
 
-    def beside(self, scores: xr.Dataset, modelled: NDArray) -> dict[str, Any]:
+    def variables(self, scores: xr.Dataset, modelled: NDArray) -> dict[str, Any]:
         """What is judged and what urns fill, of scores or their means; no run has departures."""
         dims = ("measure", "run", "topic")
         parts = {
             "judged_score": self._draws.judged_score,
             "filled_weight": self._draws.filled_weight,
         }
-        found = {}
+        variables = {}
         for name, part in parts.items():
             values = np.full(tuple(len(self.labels[dim]) for dim in dims), np.nan)
             for topic in np.flatnonzero(self.judged_topic).tolist():
                 values[:, :, topic] = part(topic, self._weight)
             by_topic = xr.DataArray(values, dims=dims)
-            whole = "topic" in scores.dims
-            found[name] = by_topic if whole else by_topic.mean("topic", skipna=True)
-        return found
+            is_mean = "topic" not in scores.dims
+            variables[name] = by_topic.mean("topic", skipna=True) if is_mean else by_topic
+        return variables
 
 
 def _linear(measures, relevance_level: int) -> list[Measure]:
@@ -90,5 +90,5 @@ def _linear(measures, relevance_level: int) -> list[Measure]:
 
 def _cut(weight: NDArray[np.floating]) -> NDArray[np.floating]:
     """Weights without the ranks at the end that add next to nothing."""
-    left = weight[::-1].cumsum()[::-1]
-    return weight[: max(1, int((left > NEGLIGIBLE * left[0]).sum()))]
+    remaining = weight[::-1].cumsum()[::-1]
+    return weight[: max(1, int((remaining > NEGLIGIBLE * remaining[0]).sum()))]

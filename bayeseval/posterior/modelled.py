@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import asked_labels
-from bayeseval.collection.predictions import label_names
-from bayeseval.frame.gather import grade_scale
+from bayeseval.collection.schema import label_names
+from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.table import names_of
@@ -17,41 +17,41 @@ from bayeseval.messages import Message, Option
 from bayeseval.models.relevance import grade_model, relevance_model
 
 GRADES = Option("model", "grades", "be.models.grade_model")
-LEARNED = ("design", "all")  # runs that a model learns from
+LEARN_FROM = ("design", "all")  # runs that a model is fitted to
 
 
-def told_measures(sampled: xr.DataTree, measures, level: int) -> NDArray[np.bool_]:
-    """Which measures (measure,) a model of relevance from a level on tells; others need grades."""
+def scored_by_relevance(sampled: xr.DataTree, measures, level: int) -> NDArray[np.bool_]:
+    """Which measures (measure,) a model of relevance from a level on scores; others need grades."""
     grades = grade_scale(sampled)
     parsed = parse_measures(measures, relevance_level=level, grades=grades)
     check_modelled(parsed)
-    told = np.array([_told_by_relevance(measure, level, grades) for measure in parsed])
-    if len(grades) < 2 and not told.all():
+    scored = np.array([_scored_by_relevance(measure, level, grades) for measure in parsed])
+    if len(grades) < 2 and not scored.all():
         raise ValueError(
-            f"{parsed[told.argmin()].label} counts grades, and all judged documents have the grade "
-            f"{max(grades):g}: take dyn alone for it"
+            f"{parsed[scored.argmin()].label} counts grades, and all judged documents have the "
+            f"grade {max(grades):g}: take dyn alone for it"
         )
-    return told
+    return scored
 
 
 def document_model(
-    sampled: xr.DataTree, level: int, told: bool, learn_from: str | Sequence[str] = "design"
+    sampled: xr.DataTree, level: int, binary: bool, learn_from: str | Sequence[str] = "design"
 ):
     """Model of relevance from a level on, or of grades, with the labels that were added.
 
-    It learns from the runs of the "design", from "all", or from those that are named.
+    It is fitted to the runs of the "design", to "all", or to those that are named.
     """
-    how = {"external": label_names(sampled), "runs": learned_runs(sampled, learn_from)}
-    if told:
-        return relevance_model(sampled, relevance_level=level, **how)
-    return grade_model(sampled, **how)
+    options = {"external": label_names(sampled), "runs": fitted_runs(sampled, learn_from)}
+    if binary:
+        return relevance_model(sampled, relevance_level=level, **options)
+    return grade_model(sampled, **options)
 
 
-def learned_runs(sampled: xr.DataTree, learn_from: str | Sequence[str]) -> list[str] | None:
-    """Runs that models are to learn from; None for those of the design."""
+def fitted_runs(sampled: xr.DataTree, learn_from: str | Sequence[str]) -> list[str] | None:
+    """Runs that a model is fitted to; None for those of the design."""
     if not isinstance(learn_from, str):
         return asked_labels(learn_from)
-    check_choice("learn_from", learn_from, LEARNED)
+    check_choice("learn_from", learn_from, LEARN_FROM)
     return sampled["run"].to_numpy().tolist() if learn_from == "all" else None
 
 
@@ -64,17 +64,19 @@ def modelled_measures(measures, level: int | None, sampled: xr.DataTree) -> list
     parsed = parse_measures(measures, relevance_level=level or 1, grades=grades)
     check_modelled(parsed)
     if level is not None:
-        check_told(parsed, level, grades)
+        check_level_of_model(parsed, level, grades)
     return parsed
 
 
-def check_told(measures: Sequence[Measure], level: int, grades: Sequence[float] = ()) -> None:
-    """Refuse measures of which a model of relevance from a level on does not say enough.
+def check_level_of_model(
+    measures: Sequence[Measure], level: int, grades: Sequence[float] = ()
+) -> None:
+    """Refuse measures that a model of relevance from a level on cannot score.
 
     Without grades those are refused for which no grades would do.
     """
     for measure in measures:
-        if _told_by_relevance(measure, level, grades):
+        if _scored_by_relevance(measure, level, grades):
             continue
         if measure.graded:
             raise ValueError(Message(f"{measure.label} counts grades; take ", GRADES, " for it"))
@@ -89,8 +91,8 @@ def check_told(measures: Sequence[Measure], level: int, grades: Sequence[float] 
         )
 
 
-def _told_by_relevance(measure: Measure, level: int, grades: Sequence[float]) -> bool:
-    """Whether relevance from one level on says all that a measure counts of these grades."""
+def _scored_by_relevance(measure: Measure, level: int, grades: Sequence[float]) -> bool:
+    """Whether relevance from one level on is enough for a measure of these grades."""
     if measure.graded:
         return level == 1 and max(grades, default=0.0) <= 1
     return measure.relevance_level == level

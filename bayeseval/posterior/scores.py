@@ -1,14 +1,14 @@
 """Posterior draws of the scores of runs, streamed topic by topic."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.choices import check_choice, check_seed
+from bayeseval.collection.choices import check_choice, check_seed, check_several_topics
 from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import origin, run_coords, topics_word
 from bayeseval.evaluation.problem import check_option
@@ -23,17 +23,16 @@ from bayeseval.measures.measure import described_gains
 from bayeseval.messages import Message, Option
 from bayeseval.models.identity import check_finite, check_fit, model_name
 from bayeseval.models.table import MODELS, ModelKind, kind_of
-from bayeseval.posterior.denominators import DENOMINATORS
 from bayeseval.posterior.documents import DocumentScores
-from bayeseval.posterior.labelled import labelled_scores, topic_weights
 from bayeseval.posterior.lists import ListScores
 from bayeseval.processors import in_order, usable_processors
+from bayeseval.rounding import ROUNDING
 
 # By what a model draws: documents, with one relevance whatever run shows them, or each run's list.
 SCORED: dict[str, Any] = {"documents": DocumentScores, "lists": ListScores}
 OUTSIDE = ("nonrelevant", "model")
 DEPARTURES = ("learned", "none")
-SURE = 1e-9  # differences below are rounding
+BOOTSTRAP_STREAM = 1
 MOST_AT_ONCE = 4  # topics, each of which may take half a gigabyte
 
 
@@ -47,28 +46,24 @@ def posterior_scores(
     population: str = "sample",
     topic_groups: Groups | None = None,
     departures: str = "learned",
-    denominator: str = "counts",
     random_seed: int | None = None,
 ) -> xr.Dataset:
     r"""Posterior draws of the scores of every run, from the draws of a model.
 
     Under every draw of the parameters each unjudged document of the frame gets a relevance (or a
     grade) by chance, independent given the parameters; judged documents keep their grades. Then the
-    measure is computed as for complete judgments. So P@k, RBP, AP or nDCG of a run, and whatever is
-    made of the scores of several runs, has a posterior distribution: dims chain and draw.
+    measure is computed as for complete judgments. So every measure of a run, and everything that is
+    computed from the scores of several runs, has a posterior distribution.
 
     A fit of ``urn_model`` gives the scores of its own runs, for measures that are weighted sums
-    over the ranks (P, RBP, DCG of relevance, NumRelRet): there each run's unjudged ranks are drawn
-    by themselves (:class:`bayeseval.models.urn.draws.UrnDraws`), so that one document may be
-    relevant for one run and not for another: each run's score is meant, not the difference of two.
+    over the ranks (P, RBP, DCG of relevance, NumRelRet). There the unjudged ranks of each run are
+    drawn separately, so that one document may be relevant for one run and not for another: the
+    scores say nothing about differences between runs.
 
-    What is random: relevance of the unjudged documents and the parameters; with
+    What is random: the relevance of the unjudged documents and the parameters; with
     ``population="topics"`` the topics too. With complete judgments every draw is the exact score.
-    What breaks it: what breaks the model (see :func:`bayeseval.models.relevance_model`). How far
-    such models were off on other collections, beyond what their draws say, is added by
-    :func:`bayeseval.with_model_errors`.
-    Cost: one topic's documents times draws, a byte each, at a time, and the answer itself: 8 bytes
-    per draw, measure and run, and topic where ``over`` is None.
+    What breaks it: what breaks the model (see :func:`bayeseval.models.relevance_model`).
+    :func:`bayeseval.with_model_errors` widens the intervals by the errors of such models elsewhere.
 
     Parameters
     ----------
@@ -76,82 +71,47 @@ def posterior_scores(
         Fit of ``relevance_model``, ``grade_model`` or ``urn_model``.
     sampled : DataTree
         Collection that the model was made from. Runs may have been added since, and are scored
-        too; not those of ``urn_model``, whose runs each have an urn of their own.
+        too, but not with ``urn_model``, where each run has an urn of its own.
     measures : str, ir_measures object, or list of them
         P, RBP, DCG, NumRel, NumRelRet, AP, nDCG, R and Rprec. Graded ones, and relevance levels
         other than the model's, need a fit of ``grade_model``.
     outside : {"nonrelevant", "model"}
-        Documents outside the frame: non-relevant, or as the model says of their ranks. The frame
-        often holds what runs ranked high, and then "model" extrapolates.
+        Documents outside the frame: non-relevant, or predicted by the model from their ranks. The
+        frame often holds what runs ranked high, and then "model" extrapolates.
     over : {"topic"} or None
         Means over topics, or a score per topic.
     population : {"sample", "topics"}
         Means over these topics, or over the population that they are a random sample of: then every
         draw weighs the topics by Dirichlet(1, ..., 1), the same for all runs (Bayesian bootstrap).
-        It assumes no shape of the scores over topics; its variance over topics is (T - 1)/(T + 1)
-        times the usual :math:`s^2 / T`.
     topic_groups : mapping, Series or DataArray of topic to group, optional
         For ``population="topics"``: groups of topics that were chosen together, such as turns of
         conversations. The groups have the Dirichlet weights then, and topics of one weigh alike.
     departures : {"learned", "none"}
-        Runs that the model did not learn from, added since or left out of it: how far they depart
-        from it is learned from the judgments among their first 500 ranks, and drawn; or they are
-        taken for runs like those it knows, which gives wrong and much too short intervals for
-        runs unlike them (:class:`bayeseval.models.relevance.departures.Departures`). A document
-        may then be relevant for one run and not for another. The number of relevant documents, and
-        what a ratio divides by, are the same for all runs: what a run finds beyond what the model
-        expects is missing elsewhere.
-    denominator : {"counts", "model"}
-        What AP and R@k divide by, the number R of relevant documents. "model": that of each draw.
-        "counts": in every topic its mean is moved to :math:`E_t`, between the model's and the one
-        of the counts of all topics by topic and stratum, each by its precision
-        (:class:`bayeseval.posterior.denominators.Denominators`):
-
-        .. math:: AP'_s = \min\left(AP_s \frac{E_{model} R_t}{E_t}, 1\right), \qquad
-                  R'_s@k = \frac{\sum_{i \le k} w_{d_i} rel_s(d_i)}{\sum_d w_d rel_s(d)}
-
-        for draw s, with the weights :math:`w_d` of the strata, 1 for judged documents. A model's
-        prior of one topic is all other topics, and on a given set of topics it pulls the same way
-        in every sample, while the sum of precisions is right: AP was too low on nearly every
-        collection (``benchmarks/relevance_model/README.md``). Factor and weights have no error of
-        their own, and share what is random in the sample with ``dyn``. Where numbers are few and
-        modelled themselves (:func:`evaluate`, Notes) draws are chosen instead whose numbers are as
-        the counts have them, with as many in place as can be; where the counts have a share of
-        topics with nothing relevant, as many draws of a topic have nothing, those with the fewest
-        relevant documents. Needs a stratified or Poisson design with all its probabilities, two
-        topics that were not judged completely, and ``outside="nonrelevant"``; else "model", and
-        so of draws of the prior (:func:`bayeseval.inference.prior_fit`); the attr ``denominator``
-        says which. All other measures are as the model has them.
+        Runs that the model was not fitted to depart from it by an amount that is learned from the
+        judgments among their first 500 ranks, or they are taken for runs like those that it knows
+        (:class:`bayeseval.models.relevance.departures.Departures`). Number of relevant documents
+        and ideal gain are the same for all runs.
     random_seed : int, optional
-        Seed of the draws of relevance. The same draws whatever measures are asked for, but of
-        ``urn_model``, whose lists are drawn as deep as the deepest of them looks.
+        Seed of the draws of relevance; the draws do not depend on the measures (with ``urn_model``
+        they depend on the deepest of them).
 
     Returns
     -------
     Dataset
-        ``estimate`` over chain, draw, measure, run, and topic where ``over`` is None;
-        ``outside_weight`` as in :func:`evaluate`, without chain and draw, and for ``urn_model``
-        ``judged_score``, the score by the judged documents alone, and ``filled_weight``, the
-        weight of the ranks that its urns fill. A topic that a run lacks
-        scores 0; a topic without a judgment is NaN and left out of means. Coord ``learned`` (run):
-        whether the model learned from a run, or from one that it is a copy of. Where runs depart,
-        ``modelled_mean`` and ``modelled_error``: mean over topics of their scores and its posterior
-        standard deviation if they did not (NaN for the other runs). attrs say what the judgments
-        say of the model (``judgments_passed``, ``judgments_verdict``; see
-        :func:`bayeseval.verdict`), where the fit is one of :func:`bayeseval.fit`.
+        ``estimate`` over chain, draw, measure, run, and topic where ``over`` is None (0 for a topic
+        that a run lacks, NaN for a topic without a judgment);
+        ``outside_weight`` as in :func:`evaluate`; coord ``learned`` (run): whether the model was
+        fitted to a run or to one that it is a copy of. Where runs depart, ``modelled_mean`` and
+        ``modelled_error`` are posterior mean and standard deviation of their mean scores without
+        departures. For ``urn_model``, ``judged_score`` is the score by the judged documents alone,
+        and ``filled_weight`` the weight of the ranks that the urns fill. The attrs
+        ``judgments_passed`` and ``judgments_verdict`` are those of :func:`bayeseval.verdict`.
 
     Raises
     ------
     ValueError
         A fit of another collection; a measure that the model has no grades for; the population of
-        topics by one topic or group; groups that lack a topic; an unknown option; a sampler's
-        draws of what was judged; a fit of a model from which a part was taken away; draws that are
-        not finite; other labels of judged documents than the fit has.
-
-    Warns
-    -----
-    UserWarning
-        Where a user's own part was added to the model, which draws of unjudged documents lack.
+        topics by one topic or group; an unknown option; draws that are not finite.
 
     References
     ----------
@@ -174,7 +134,6 @@ def posterior_scores(
     check_option(population=population)
     check_choice("outside", outside, OUTSIDE)
     check_choice("departures", departures, DEPARTURES)
-    check_choice("denominator", denominator, DENOMINATORS)
     check_seed(random_seed)
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
@@ -183,11 +142,8 @@ def posterior_scores(
     draws = kind.draws(fitted, sampled, random_seed)
     topics = sampled["topic"].to_numpy()
     check_groups(topic_groups, population, topics)
-    of_documents = {}
-    if kind.draws_of == "documents":
-        asked = "model" if "prior" in fitted.attrs else denominator
-        of_documents = {"departures": departures, "denominator": asked}
-    scored = SCORED[kind.draws_of](draws, sampled, measures, outside, **of_documents)
+    options = {"departures": departures} if kind.draws_of == "documents" else {}
+    scored = SCORED[kind.draws_of](draws, sampled, measures, outside, **options)
     judged = scored.judged_topic
     of_group = None if topic_groups is None else members(topic_groups, topics).to_numpy()
     weights = topic_weights(judged, draws.n_draws, draws.seed_word, population, of_group)
@@ -198,7 +154,7 @@ def posterior_scores(
         warnings.warn(without_judgment(unjudged, n_others), TopicsUnjudged, stacklevel=2)
     warn_unranked(sampled, Rankings.of(sampled), judged)
     warn_following(Frame.of(sampled))
-    if judged.any() and draws.n_draws > 1 and spread < SURE:
+    if judged.any() and draws.n_draws > 1 and spread < ROUNDING:
         _warn_of_nothing_learned(lost, "design" in sampled.children)
     attrs = {
         "estimator": model_name(fitted),
@@ -208,7 +164,6 @@ def posterior_scores(
         "population": population if over == "topic" else "",
         "topics": topics_word(scored.labels["topic"][judged]) if over == "topic" else "",
         "departures": departures,
-        "denominator": getattr(scored, "denominator", "model"),
         "relevance_level": scored.relevance_level,
         "draws_of": kind.draws_of,
     } | origin(sampled)
@@ -216,8 +171,10 @@ def posterior_scores(
         attrs |= _said_of_judgments(draws)
     labels = dict(scored.labels) | run_coords(sampled, scored.labels["run"])
     labels["learned"] = xr.Variable("run", scored.learned)
-    result = labelled_scores(draws.sizes, labels, estimate, lost, over).assign_attrs(attrs)
-    return result.assign(scored.beside(result, modelled))
+    posterior = fitted["posterior"].to_dataset()
+    labels |= {dim: posterior[dim].to_numpy() for dim in draws.sizes}  # numbers where it has none
+    result = _labelled(draws.sizes, labels, estimate, lost, over).assign_attrs(attrs)
+    return result.assign(scored.variables(result, modelled))
 
 
 def _said_of_judgments(draws: Any) -> dict[str, int | str]:
@@ -264,7 +221,7 @@ def _scorable(fitted: xr.DataTree) -> ModelKind:
 
 def _warn_of_nothing_learned(lost: NDArray[np.float64], designed: bool) -> None:
     """Say of scores without any doubt that they count documents that nobody judged for nothing."""
-    if not np.nanmax(lost) > SURE:
+    if not np.nanmax(lost) > ROUNDING:
         return
     said = (
         "every document that these scores count and the model speaks of is judged, so it changed "
@@ -323,3 +280,55 @@ def _streamed(
                 estimate[index] += weights[topic] * score[:n_runs]
             modelled[index] += weights[topic] * score[n_runs:]
     return estimate, modelled, lost, spread
+
+
+def topic_weights(
+    judged: NDArray[np.bool_],
+    n_draws: int,
+    seed_word: int,
+    population: str,
+    of_group: NDArray[np.floating] | None = None,
+) -> NDArray[np.float64]:
+    """Weight of each topic in the mean under each draw (topic, draw).
+
+    Topics without a judgment weigh 0. For the population of topics the weights are those of the
+    Bayesian bootstrap, the same for all runs: of topics, or of the groups that they come in,
+    ``of_group`` (topic, group), 1 or 0, all topics of one alike.
+    """
+    weights = np.zeros((judged.size, n_draws))
+    if population == "sample":
+        weights[judged] = 1.0 / judged.sum()
+        return weights
+    by = (np.eye(judged.size) if of_group is None else of_group)[judged]
+    by = by[:, by.any(axis=0)]
+    check_several_topics(by.shape[1], "topics" if of_group is None else "groups of topics")
+    random = np.random.default_rng([seed_word, BOOTSTRAP_STREAM])
+    drawn = by @ random.dirichlet(np.ones(by.shape[1]), size=n_draws).T
+    weights[judged] = drawn / drawn.sum(axis=0)
+    return weights
+
+
+def _labelled(
+    sizes: Mapping[str, int],
+    labels: Mapping[str, Any],
+    estimate: NDArray[np.float64],
+    lost: NDArray[np.float64],
+    over: str | None,
+) -> xr.Dataset:
+    """Scores (measure, run[, topic], draw) over chain and draw, and the weight outside the frame.
+
+    What is ``lost`` is (measure, run, topic); ``over`` is "topic" where scores are means.
+    """
+    values = np.moveaxis(estimate, -1, 0).reshape(*sizes.values(), *estimate.shape[:-1])
+    dims = ("measure", "run", "topic")
+    scores = xr.Dataset(
+        {
+            "estimate": (("chain", "draw", *dims[: values.ndim - 2]), values),
+            "outside_weight": (dims, lost),
+        },
+        coords=dict(labels),
+    )
+    if over is None:
+        return scores
+    mean = scores["outside_weight"].mean("topic", skipna=True)
+    return scores.assign(outside_weight=mean).drop_vars("topic")

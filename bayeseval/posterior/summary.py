@@ -13,7 +13,7 @@ def summarize(post: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
     Parameters
     ----------
     post : Dataset
-        What :func:`posterior_scores` or :func:`bayeseval.with_model_errors` returns.
+        What :func:`posterior_scores` returns.
     ci_prob : float
         Posterior probability of the interval, with as much below it as above.
 
@@ -23,7 +23,7 @@ def summarize(post: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
         ``estimate`` (posterior mean), ``standard_error`` (posterior standard deviation) and
         ``interval`` with ``ci_bound = ("lower", "upper")``, over measure, run and topic, if any;
         ``outside_weight`` as it was. The names are those of :func:`mean_over_topics`, so that the
-        two kinds of answer stand side by side.
+        two kinds of answer can be compared.
 
     Raises
     ------
@@ -50,11 +50,11 @@ def summarize(post: xr.Dataset, *, ci_prob: float = 0.9) -> xr.Dataset:
     tail = (1.0 - ci_prob) / 2.0
     bounds = estimate.quantile([tail, 1.0 - tail], dim=draws, skipna=False)
     interval = bounds.rename(quantile="ci_bound").assign_coords(ci_bound=["lower", "upper"])
-    # Draws that are all one score: no rounding of their mean shall stand beside it as an error.
+    # draws that are all one score have no error, not even one of rounding
     first = estimate.isel(chain=0, draw=0, drop=True)
     same = (estimate.max(draws) - estimate.min(draws) < ROUNDING) & estimate.notnull().all(draws)
     interval = interval.where(~same, first)
-    summary = post.drop_vars("estimate").assign(
+    summary = post.drop_vars(["estimate", *draws], errors="ignore").assign(
         estimate=estimate.mean(draws, skipna=False).where(~same, first),
         standard_error=estimate.std(draws, ddof=1, skipna=False).where(~same, 0.0),
         interval=interval.transpose(..., "ci_bound"),

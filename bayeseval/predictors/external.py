@@ -6,8 +6,7 @@ from numpy.typing import NDArray
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import is_counted
 from bayeseval.predictors.cross_fitting import held_out_prevalence
-from bayeseval.predictors.pooled import INTERCEPT_PENALTY, cross_fitted
-from bayeseval.predictors.values import value_features
+from bayeseval.predictors.pooled import INTERCEPT_PENALTY, cross_fitted, value_features
 from bayeseval.regression.ridge_logistic import Penalty, TopicRows
 
 
@@ -126,8 +125,8 @@ def recalibrated(
     """
     if np.isinf(values).any():
         raise ValueError("an external predictor holds an infinite value; allowed: finite or NaN.")
-    one = np.ones((sample.n_pairs, 1))
-    features = np.column_stack([one, value_features(values, sample.n_pairs)])
+    intercept = np.ones((sample.n_pairs, 1))
+    features = np.column_stack([intercept, value_features(values, sample.n_pairs)])
     penalty = Penalty(np.array([INTERCEPT_PENALTY, *[1.0] * (features.shape[1] - 1)]), np.ones(1))
-    rows = TopicRows(features, one, sample.topic, sample.n_topics)
+    rows = TopicRows(features, intercept, sample.topic, sample.n_topics)
     return cross_fitted(sample, relevance, rows, penalty)

@@ -13,16 +13,11 @@ from bayeseval.frame.features import (
 )
 from bayeseval.frame.sample import Sample
 from bayeseval.predictors.cross_fitting import folds
-from bayeseval.predictors.values import value_features
 from bayeseval.processors import each_on_a_core
 from bayeseval.regression.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 
-N_FOLDS = 5
 INTERCEPT_PENALTY = 0.25
-RANK_PENALTY = (INTERCEPT_PENALTY, 0.1, 1.0)  # 1, log rank, log rank squared
-TOPIC_PENALTY = (1.0, 3.0)  # 1, log rank
-N_COMPONENTS = 3  # components 2, 3 and 4 of the runs' features
-COMPONENT_PENALTY = 2.0
+FEW_LABELS = 20  # different values, at most, that are labels and not numbers
 
 
 def pooled(
@@ -42,18 +37,14 @@ def pooled(
     :math:`\gamma` belong to the topic t; z are the 2nd to 4th principal components of the g of all
     runs, so that runs of one kind may be good on one topic and bad on another.
 
-    Every judged document counts once. Ridge penalties stand for normal priors: standard deviation
-    2 for the intercept, 1 for that of a topic, .58 for its slope, .71 for its components and 1 for
-    a reliability, which is wide beside what runs differ by and keeps the fit of a small collection
-    finite. They were set where the likelihood of held-out judgments was near its best on the
-    round-5 runs of TREC-COVID with 5 and 20 judgments a stratum; it is flat there: a factor of
-    three either way changed the error of P@10 by 2 % at most.
+    Every judged document counts once. Ridge penalties stand for normal priors: the standard
+    deviation is 2 for the intercept, 1 for that of a topic, .58 for its slope, .71 for its
+    components and 1 for a reliability.
 
-    The strata of every topic are dealt into folds before the draw (in the order of the topics'
-    labels: other labels, slightly other predictions), and M of the documents of a fold comes from a
-    fit to the other folds; so M of a document never depends on the sample of its own stratum. There
-    is no calibration offset: one per topic made the error larger (the intercept of the topic does
-    that work with less noise). Without any training document M is 0.
+    The strata of every topic are dealt into five folds before the draw, in the order of the topics'
+    labels, and M of the documents of a fold comes from a fit to the other folds. M of a document
+    therefore never depends on the sample of its own stratum. The intercept of the topic takes the
+    place of a calibration offset. Without any training document M is 0.
 
     Parameters
     ----------
@@ -81,12 +72,14 @@ def pooled(
     rank, runs = log_ranks(sample.fused_rank), run_features(sample)
     best = best_rank_features(sample)
     external = value_features(values, sample.n_pairs)
-    components = component_features(runs, N_COMPONENTS)
-    penalty = Penalty(
-        np.concatenate([RANK_PENALTY, np.ones(best.shape[1] + external.shape[1] + runs.shape[1])]),
-        np.concatenate([TOPIC_PENALTY, np.full(components.shape[1], COMPONENT_PENALTY)]),
-    )
+    components = component_features(runs, 3)  # the 2nd, 3rd and 4th
     common = np.column_stack([rank, best, external, runs])
+    of_rank = (INTERCEPT_PENALTY, 0.1, 1.0)  # of 1, log rank and log rank squared
+    penalty = Penalty(
+        np.concatenate([of_rank, np.ones(common.shape[1] - len(of_rank))]),
+        # of 1 and log rank of a topic, and of its components
+        np.concatenate([(1.0, 3.0), np.full(components.shape[1], 2.0)]),
+    )
     own = np.column_stack([rank[:, :2], components])
     rows = TopicRows(common, own, sample.topic, sample.n_topics)
     return cross_fitted(sample, relevance, rows, penalty)
@@ -98,8 +91,9 @@ def cross_fitted(
     """M (replicate, frame_pair) of each fold by :func:`ridge_logistic` on the other folds."""
     from scipy.special import expit
 
-    fold = folds(sample, N_FOLDS)
-    members = [np.flatnonzero(fold == number) for number in range(N_FOLDS)]
+    n_folds = 5
+    fold = folds(sample, n_folds)
+    members = [np.flatnonzero(fold == number) for number in range(n_folds)]
     predicted = np.zeros(sample.selected.shape)
 
     def fill(task: tuple[int, int]) -> None:
@@ -112,7 +106,7 @@ def cross_fitted(
             held_out = members[number]
             predicted[replicate, held_out] = expit(logits(_at(rows, held_out), coefficients))
 
-    tasks = itertools.product(range(len(predicted)), range(N_FOLDS))
+    tasks = itertools.product(range(len(predicted)), range(n_folds))
     each_on_a_core(fill, list(tasks), "M from all topics")
     return predicted
 
@@ -121,3 +115,24 @@ def _at(rows: TopicRows, position: NDArray[np.int64]) -> TopicRows:
     return TopicRows(
         rows.features[position], rows.topic_features[position], rows.topic[position], rows.n_topics
     )
+
+
+def value_features(values: NDArray[np.float64] | None, n_pairs: int) -> NDArray[np.float64]:
+    """Features (frame_pair, feature) of external predictions (frame_pair,) or (frame_pair, judge).
+
+    Up to 20 different values are labels, each a column of its own. More are numbers: the value
+    with mean 0 and standard deviation 1, its square, and whether it is missing.
+    """
+    judges = () if values is None else values.reshape(n_pairs, -1).T
+    return np.column_stack([np.zeros((n_pairs, 0)), *map(_features, judges)])
+
+
+def _features(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Features (frame_pair, feature) of one judge."""
+    known = ~np.isnan(values)
+    labels = np.unique(values[known])
+    if labels.size <= FEW_LABELS:
+        return (values[:, None] == labels).astype(float)
+    spread = values[known].std()
+    scaled = np.where(known, (values - values[known].mean()) / spread, 0.0)
+    return np.column_stack([scaled, scaled**2, ~known])

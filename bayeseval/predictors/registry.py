@@ -1,18 +1,20 @@
-"""Predictors by name, and the one place that reads a specification."""
+"""Predictors by name: specifications are read, and labels that depend on the sample refused."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.schema import label_names, label_values
+from bayeseval.frame.frame import Frame
+from bayeseval.frame.independence import DrawnTogether
 from bayeseval.frame.sample import Sample
-from bayeseval.predictors.constant import constant
+from bayeseval.predictors.cross_fitting import constant, rank_logistic
 from bayeseval.predictors.external import external, recalibrated
-from bayeseval.predictors.pooled import pooled
-from bayeseval.predictors.rank_logistic import rank_logistic
-from bayeseval.predictors.values import check_gaps
+from bayeseval.predictors.pooled import FEW_LABELS, pooled
 
 Specification = str | tuple[str, str | float | Sequence[str]]
 
@@ -96,7 +98,12 @@ def predicted_relevance(
     name, argument = name_and_argument(specification)
     options: dict = {}
     if name == "constant":
-        options["value"] = None if argument is None else _number(argument)
+        try:
+            options["value"] = None if argument is None else float(argument)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"the constant predictor is {argument!r}; allowed: a number from 0 to 1."
+            ) from None
     elif argument is not None and not reads_columns(name):
         raise ValueError(f"predictor {name!r} takes no argument, {argument!r} was given.")
     elif argument is not None or needs_column(name):
@@ -123,15 +130,6 @@ def name_and_argument(specification: Specification) -> tuple[str, Any]:
     return name, parts[1] if len(parts) == 2 else None
 
 
-def _number(argument: Any) -> float:
-    try:
-        return float(argument)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"the constant predictor is {argument!r}; allowed: a number from 0 to 1."
-        ) from None
-
-
 def _column(name: str, argument, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
     listed = ", ".join(repr(column) for column in sorted(columns)) or "none"
     if argument is None:
@@ -140,10 +138,80 @@ def _column(name: str, argument, columns: Mapping[str, NDArray[np.float64]]) -> 
             f"{listed}."
         )
     if isinstance(argument, list | tuple) and argument and name != "external":
-        return np.column_stack([_column(name, one, columns) for one in argument])
+        return np.column_stack([_column(name, label, columns) for label in argument])
     if not isinstance(argument, str) or argument not in columns:
         raise ValueError(
             f"there is no column {argument!r} for predictor {name!r}; columns of /predictors: "
             f"{listed}."
         )
     return np.asarray(columns[argument], dtype=float)
+
+
+def check_labels(sampled: xr.DataTree) -> None:
+    """Refuse labels of a collection that depend on its sample (:func:`check_gaps`)."""
+    names = label_names(sampled)
+    if not names:
+        return
+    frame = Frame.drawn_from(sampled)
+    for name in names:
+        check_gaps(frame.sample, name, label_values(sampled, name)[frame.pair, 0])
+
+
+def check_gaps(sample: Sample, name: str, values: NDArray[np.float64]) -> None:
+    r"""Refuse values whose presence, absence or size depends on what was sampled.
+
+    The documents that were not sampled would be predicted as documents without a value, and the
+    difference estimator would be biased by all that a value is worth.
+
+    .. math:: z = \sum_d (s_d - \pi_d) / \sqrt{V}
+
+    The sum is over the documents that have a value, or one certain label (such as -1 for documents
+    without a judgment), in topics with a judgment; :math:`s_d` is 1 where d is selected, and V is
+    the variance of their number by the design (in strata the hypergeometric one, which is 0 where
+    all documents have a value, or none). One rare document in the sample can give a large z by
+    itself: values are refused where z is beyond 5 and the probability is also below 3e-6 by
+    Chernoff's bound for independent draws, which holds for draws without replacement too.
+    ``values`` (frame_pair,) are NaN where there is none.
+    """
+    if sample.selected.all():  # no other document is listed
+        return
+    chance = sample.inclusion_probability
+    labels = np.unique(values[~np.isnan(values)])
+    groups = {"one": ~np.isnan(values)}
+    if labels.size <= FEW_LABELS:
+        groups |= {f"{label:g}": values == label for label in labels}
+    together = DrawnTogether.of(sample)
+    for drawn in sample.selected:
+        begun = np.bincount(sample.topic[drawn], minlength=sample.n_topics) > 0
+        seen = begun[sample.topic]
+        for value, group in groups.items():
+            rows = np.flatnonzero(seen & group)
+            variance = together.variances(rows, np.ones(rows.size))
+            uncertain = seen & (variance > 0)[together.group]
+            deviation = np.sqrt(variance.sum())
+            far = abs((drawn - chance)[uncertain & group].sum()) > 5.0 * deviation + 1e-9
+            parts = (uncertain & group, uncertain & ~group)
+            unlikely = np.log(3e-6)
+            if far and any(log_tail(chance[p], int(drawn[p].sum())) < unlikely for p in parts):
+                counts = [f"{(group & of).sum()} of {of.sum()}" for of in (drawn, seen & ~drawn)]
+                raise ValueError(
+                    f"labels '{name}': {counts[0]} sampled documents have {value} and {counts[1]} "
+                    "others, so that they tell what was sampled; label all documents that could be "
+                    "sampled (or some chosen before the draw), or leave the labels out"
+                )
+
+
+def log_tail(chance: NDArray[np.float64], number: int) -> float:
+    r"""Log of a bound on the probability that so many, or a more extreme number, are drawn.
+
+    .. math:: \min_t \sum_d \log(1 - \pi_d + \pi_d e^t) - t s
+
+    for s drawn documents, with the chances pi (document,).
+    """
+    low, high = -50.0, 50.0  # of the exponent t
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        tilted = chance / (chance + (1.0 - chance) * np.exp(-middle))
+        low, high = (middle, high) if tilted.sum() < number else (low, middle)
+    slope = 0.5 * (low + high)
+    return float(np.log1p(chance * np.expm1(slope)).sum() - slope * number)

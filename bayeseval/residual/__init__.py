@@ -1,7 +1,16 @@
-"""Rank-biased precision and its residual: bounds, moments and distribution of what is unjudged."""
+"""Rank-biased precision when documents are unjudged, and the urn that predicts their relevance.
 
-from bayeseval.residual.bounds import rbp_bounds
-from bayeseval.residual.cdf import rbp_uncertainty_cdf
-from bayeseval.residual.uncertainty import rbp_uncertainty
+`rbp_bounds` has what the unjudged documents can make of a score (Moffat and Zobel 2008);
+`rbp_uncertainty` and `rbp_uncertainty_cdf` have its mean, interval and distribution when each is
+relevant with a given probability (Park 2016); `urn_estimate` estimates that probability, and the
+relevance ratio of each run, from the judged tops of the runs.
+"""
 
-__all__ = ["rbp_bounds", "rbp_uncertainty", "rbp_uncertainty_cdf"]
+from bayeseval.models.urn.estimate import urn_estimate
+from bayeseval.residual.rank_biased_precision import (
+    rbp_bounds,
+    rbp_uncertainty,
+    rbp_uncertainty_cdf,
+)
+
+__all__ = ["rbp_bounds", "rbp_uncertainty", "rbp_uncertainty_cdf", "urn_estimate"]

@@ -5,10 +5,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-MOST_FREQUENCIES = 2**24
-MOST_COMPUTED = 2**22
-NEGLIGIBLE = 0.05  # frequencies below this share of the tolerance are left out
-LEFT_OUT = 1e-10  # probability of lying outside the period
+OUTSIDE = 1e-10  # probability of lying outside the period
 
 
 class UnjudgedSum:
@@ -24,17 +21,14 @@ class UnjudgedSum:
               \varphi(2 \pi k / L)\, e^{-2 \pi i k x / L}
 
     of it in expectation. That is the stated bound of the distribution function; it is about
-    density times L / 2N, so N is chosen for `tolerance`. At a jump it is half the jump, as it has
-    to be. Cost: N times the number of weights at worst, far less where many topics are averaged,
-    for stretches of frequencies where :math:`|\varphi|` provably stays small (a twentieth of the
-    tolerance, which the bound includes) are left out, and weights too small to matter at the
-    frequencies used are replaced by their mean (a fiftieth of the tolerance, included likewise).
-    Rounding the weights down and up to a lattice would be simpler and bounds the function as well,
-    but by the count times the step times the density: 1e-6 for the mean of fifty topics of ninety
-    unjudged ranks would take some 2^36 points, where sixteen frequencies do here.
+    density times L / 2N, so N follows from `tolerance`. At a jump it is half the jump. Cost: N
+    times the number of weights at worst, far less where many topics are averaged: frequencies above
+    which :math:`|\varphi|` provably stays small (a twentieth of the tolerance, which the bound
+    includes) are left out, and weights too small to matter at the frequencies used are replaced by
+    their mean (a fiftieth of the tolerance, included likewise).
 
-    ``weight`` (group,) is w, ``probability`` q, ``count`` n; ``tolerance`` is the wanted bound of
-    the distribution function, away from its jumps.
+    ``weight`` (group,) is w, ``probability`` q, ``count`` n; ``tolerance`` is the target of the
+    bound of the distribution function, away from its jumps.
 
     References
     ----------
@@ -118,8 +112,11 @@ class UnjudgedSum:
             if probability == 1.0:
                 value += weight * number
                 continue
+            successes = np.ones(1)  # probabilities of 0 ... number successes
+            for _ in range(number):
+                successes = np.convolve(successes, [1.0 - probability, probability])
             value = np.add.outer(value, weight * np.arange(number + 1)).ravel()
-            chance = np.outer(chance, _binomial(int(number), probability)).ravel()
+            chance = np.outer(chance, successes).ravel()
         order = np.argsort(value, kind="stable")
         return value[order], np.cumsum(chance[order])
 
@@ -128,29 +125,24 @@ class UnjudgedSum:
         """Centre, period, degree, characteristic function and what the bound has in addition."""
         from bayeseval.residual.frequencies import characteristic, needed_frequencies
 
-        centre, period, outside = self._period
-        negligible = NEGLIGIBLE * self.tolerance
+        centre, period, outside = self.mean, 2.0 * self._reach, OUTSIDE
+        if period > 1.01 * self.largest:
+            centre, period, outside = 0.5 * self.largest, 1.01 * self.largest, 0.0
+        negligible = 0.05 * self.tolerance
         degree = int(0.4 / self.standard_deviation * period / self.tolerance) + 64
-        degree = min(MOST_FREQUENCIES, degree)
+        degree = min(2**24, degree)
         heavy, light_mean, light_variance = self._split(0.004 * self.tolerance, period / degree)
         weight, probability, count = (column[:heavy] for column in self._groups)
         spread = 4.0 * probability * (1.0 - probability)
         while True:
             needed = needed_frequencies(period, degree, weight, spread, count, negligible)
-            if needed <= MOST_COMPUTED:
+            if needed <= 2**22:
                 break
             degree //= 2
         values = characteristic(needed, period, weight, probability, count, centre - light_mean)
         dropped = negligible * (1.0 + np.log(degree / needed) / np.pi) if needed < degree else 0.0
         slack = outside * (2.0 + self.largest / period) + dropped + 1e-11
         return centre, period, degree, values, slack + 5.0 * light_variance * (needed / period) ** 2
-
-    @property
-    def _period(self) -> tuple[float, float, float]:
-        """Centre and length of the period, and the probability that it leaves out."""
-        if 2.0 * self._reach > 1.01 * self.largest:
-            return 0.5 * self.largest, 1.01 * self.largest, 0.0
-        return self.mean, 2.0 * self._reach, LEFT_OUT
 
     def _split(self, share: float, resolution: float) -> tuple[int, float, float]:
         """Number of heavy groups, and mean and variance of the others, which become constants.
@@ -160,16 +152,16 @@ class UnjudgedSum:
         """
         weight, probability, count = self._groups
         variance = weight**2 * probability * (1.0 - probability) * count
-        left = np.append(np.cumsum(variance[::-1])[::-1], 0.0)
-        heavy = int(np.argmax(left <= share * resolution**2))
+        light = np.append(np.cumsum(variance[::-1])[::-1], 0.0)
+        heavy = int(np.argmax(light <= share * resolution**2))
         light_mean = float((weight * probability * count)[heavy:].sum())
-        return heavy, light_mean, float(left[heavy])
+        return heavy, light_mean, float(light[heavy])
 
     @property
     def _reach(self) -> float:
         """Distance from the mean that the sum leaves with probability at most 1e-10."""
         largest = self._groups[0].max() / 3.0
-        exponent = np.log(2.0 / LEFT_OUT)
+        exponent = np.log(2.0 / OUTSIDE)
         variance = self.standard_deviation**2
         linear = largest * exponent
         return float(linear + np.sqrt(linear**2 + 2.0 * variance * exponent))
@@ -202,11 +194,3 @@ def _merged(weight, probability, count) -> tuple[NDArray, NDArray, NDArray]:
         np.ascontiguousarray(groups[order, 1]),
         total[order].astype(np.int64),
     )
-
-
-def _binomial(number: int, probability: float) -> NDArray[np.float64]:
-    """Probabilities of 0 ... number successes."""
-    chance = np.ones(1)
-    for _ in range(number):
-        chance = np.convolve(chance, [1.0 - probability, probability])
-    return chance

@@ -6,9 +6,6 @@ The module compiles with numba on first use and must be imported inside function
 import numba
 import numpy as np
 
-STEPS = 64  # stretches per doubling of the frequency
-SMALLEST = 1e-24  # square of a modulus that counts as 0
-
 
 @numba.njit(cache=True, nogil=True)
 def largest_modulus(low, high, weight, spread, count):
@@ -35,7 +32,7 @@ def needed_frequencies(period, n_frequencies, weight, spread, count, negligible)
     last = 0
     low = 1
     while low <= n_frequencies:
-        high = min(n_frequencies, max(low, int(low * 2.0 ** (1.0 / STEPS))))
+        high = min(n_frequencies, max(low, int(low * 2.0 ** (1.0 / 64))))
         angle = 2.0 * np.pi / period
         if largest_modulus(low * angle, high * angle, weight, spread, count) > negligible:
             last = high
@@ -53,13 +50,13 @@ def characteristic(last, period, weight, probability, count, centre):
         for group in range(weight.size):
             q, theta = probability[group], angle * weight[group]
             base = complex(1.0 - q + q * np.cos(theta), q * np.sin(theta))
-            left = count[group]
-            while left > 0:  # base to the power of the count
-                if left & 1:
+            power = count[group]
+            while power > 0:  # base to the power of the count
+                if power & 1:
                     product *= base
                 base *= base
-                left >>= 1
-            if product.real**2 + product.imag**2 < SMALLEST:
+                power >>= 1
+            if product.real**2 + product.imag**2 < 1e-24:  # counts as 0
                 product = 0.0 + 0.0j
                 break
         theta = angle * centre

@@ -1,6 +1,8 @@
-"""The urn model of how rankings come about: collections with known truth."""
+"""Collections with known truth from the urn model, and the one that the package ships."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import xarray as xr
@@ -8,6 +10,8 @@ from numpy.typing import ArrayLike
 
 from bayeseval.collection import assemble
 from bayeseval.collection.choices import check_choice, check_whole_numbers, generator
+
+UNJUDGED, NOTHING = -1, 65535  # in the integers of the shipped file
 
 
 def urn_collection(
@@ -101,13 +105,19 @@ def urn_collection(
     """
     weight, documents = _sizes(odds, n_topics, n_documents, n_relevant)
     n_runs, topic_count = weight.shape
-    teams = _teams(team, n_runs)
+    named = [f"team{run + 1:03d}" for run in range(n_runs)] if team is None else team
+    teams = np.asarray(named).astype(str)
+    if teams.shape != (n_runs,):
+        raise ValueError(f"team must name one team per run: {n_runs}, not shape {teams.shape}.")
     if shared < 0 or team_shared < 0 or shared**2 + team_shared**2 > 1:
         raise ValueError(
             "shared and team_shared must be at least 0 and their squares add up to at most 1, "
             f"not {shared} and {team_shared}."
         )
-    proportions = _grade_proportions(grade_proportions)
+    proportions = np.atleast_1d(np.asarray(grade_proportions, dtype=float))
+    if (proportions < 0).any() or not np.isclose(proportions.sum(), 1.0):
+        raise ValueError(f"grade_proportions must add up to 1, not {proportions.sum():g}.")
+    proportions = proportions / proportions.sum()
     check_choice("keep", keep, ("all", "retrieved"))
     check_whole_numbers(1, depth=depth)
     common, *topic_rngs = generator(random_seed).spawn(topic_count + 1)
@@ -121,6 +131,44 @@ def urn_collection(
         for t, rng in enumerate(topic_rngs)
     ]  # fmt: skip
     return _assembled(parts, weight, documents, teams)
+
+
+def demo_collection() -> xr.DataTree:
+    """Simulated TREC-8-like collection that the package ships: 129 runs, 50 topics.
+
+    The rankings come from the urn model of `urn_collection`. Numbers of relevant and of judged
+    documents per topic and each run's mean average precision are near those published for TREC-8.
+    As at TREC, the documents in the depth-100 pool of the contributing runs are judged and the
+    others are not: the truth of an experiment is the plain measure with unjudged documents counted
+    as non-relevant.
+
+    Returns
+    -------
+    DataTree
+        The collection.
+
+    Raises
+    ------
+    ValueError
+        If the installation does not have the file.
+
+    References
+    ----------
+    Voorhees and Harman, Overview of the Eighth Text REtrieval Conference (TREC-8), NIST SP 500-246.
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> dict(be.simulate.demo_collection()["rankings/ranking"].sizes)
+    {'run': 129, 'topic': 50, 'rank': 100}
+    """
+    package = Path(__file__).parents[1]  # the file is in the package, or in data/ of a checkout
+    paths = [folder / "data" / "trec8_like.nc" for folder in (package, package.parent)]
+    path = next((path for path in paths if path.is_file()), None)
+    if path is None:
+        raise ValueError(f"{paths[0]} does not exist: the installation is not whole.")
+    with xr.open_dataset(path, engine="h5netcdf", mask_and_scale=False) as dataset:
+        return unpacked(dataset.load())
 
 
 def _topic(
@@ -215,22 +263,6 @@ def _relevant(rng, documents: np.ndarray, n_relevant, prevalence) -> np.ndarray:
     return relevant
 
 
-def _teams(team, n_runs: int) -> np.ndarray:
-    if team is None:
-        return np.array([f"team{r + 1:03d}" for r in range(n_runs)])
-    teams = np.asarray(team).astype(str)
-    if teams.shape != (n_runs,):
-        raise ValueError(f"team must name one team per run: {n_runs}, not shape {teams.shape}.")
-    return teams
-
-
-def _grade_proportions(proportions) -> np.ndarray:
-    proportions = np.atleast_1d(np.asarray(proportions, dtype=float))
-    if (proportions < 0).any() or not np.isclose(proportions.sum(), 1.0):
-        raise ValueError(f"grade_proportions must add up to 1, not {proportions.sum():g}.")
-    return proportions / proportions.sum()
-
-
 def urn_noise(
     rng: np.random.Generator, team: np.ndarray, n_documents: int, shared: float, team_shared: float
 ) -> np.ndarray:
@@ -246,8 +278,8 @@ def urn_noise(
     n_teams = int(team.max()) + 1
     normal = rng.standard_normal((n_documents, 1 + n_teams + team.size)).T
     common, by_team, own = normal[0], normal[1 : 1 + n_teams], normal[1 + n_teams :]
-    left = np.sqrt(max(0.0, 1.0 - shared**2 - team_shared**2))
-    mixed = shared * common + team_shared * by_team[team] + left * own
+    rest = np.sqrt(max(0.0, 1.0 - shared**2 - team_shared**2))
+    mixed = shared * common + team_shared * by_team[team] + rest * own
     return -np.log(-log_ndtr(mixed))  # the Gumbel quantile of Phi(z), accurate in both tails
 
 
@@ -256,3 +288,25 @@ def top_documents(key: np.ndarray, depth: int) -> np.ndarray:
     ranking = np.full((key.shape[0], depth), -1, dtype=np.int64)
     ranking[:, : key.shape[1]] = np.argsort(-key, axis=1)[:, :depth]
     return ranking
+
+
+def unpacked(dataset: xr.Dataset) -> xr.DataTree:
+    """Collection from the small integers of the file; the judged pairs are the pool."""
+    n_pairs = dataset["n_pairs"].values
+    starts = np.cumsum(n_pairs) - n_pairs
+    pair_topic = np.repeat(np.arange(n_pairs.size), n_pairs)
+    topics = dataset["topic"].values.astype(str)
+    width = int(dataset.attrs["label_width"])
+    numbers = np.char.zfill(dataset["number"].values.astype(str), width)
+    local = dataset["ranking"].values.astype(np.int32)
+    grade = dataset["grade"].values.astype(np.float32)
+    return assemble(
+        topics=topics,
+        runs=dataset["run"].values.astype(str),
+        document=np.char.add(np.char.add(topics, "-")[pair_topic], numbers),
+        pair_topic=pair_topic,
+        ranking=np.where(local == NOTHING, -1, local + starts[:, None]),
+        grade=np.where(grade == UNJUDGED, np.nan, grade),
+        contributed=dataset["contributed"].values.astype(bool),
+        team=dataset["team"].values.astype(str),
+    )

@@ -1,4 +1,4 @@
-"""Rankings of many runs over one list of pairs."""
+"""Rankings of many runs over one list of pairs: in order of score, ties by document."""
 
 import warnings
 
@@ -8,13 +8,9 @@ import xarray as xr
 
 from bayeseval.collection import assemble, topic_order
 from bayeseval.collection.labels import floating_topics, label_positions, plain_label, topic_starts
-from bayeseval.messages import counted
-from bayeseval.trec.labels import spans_of
-from bayeseval.trec.ranking import ranked_pairs
+from bayeseval.messages import Message, Option, counted
+from bayeseval.trec.lines import spans_of
 from bayeseval.trec.run import Run, RunReader
-
-UNJUDGED = 10  # documents of a run, none of them judged, that are written unalike perhaps
-COMPARED = 20_000  # pairs whose documents are compared with each other: those of the first topics
 
 
 def gathered(
@@ -80,23 +76,23 @@ def check_overlap(runs: list[Run], topics, topic_position, known) -> None:
 
 
 def warn_unjudged_runs(tree: xr.DataTree, first: int = 0) -> None:
-    """Say which runs, from the ``first`` on, have no document of the judgments, where others have.
+    """Warn of runs, from the ``first`` on, that share no document with the judgments.
 
-    So it is where their documents' ids are written unalike.
+    Their documents' ids may be written differently. Other runs must share documents.
     """
     pooled = np.append(tree["judgments/pooled"].to_numpy(), False)
     ranking = tree["rankings/ranking"].to_numpy()
     judged = np.array([pooled[ranked].any() for ranked in ranking])
-    large = np.array([np.count_nonzero(ranked >= 0) >= UNJUDGED for ranked in ranking])
-    found = np.flatnonzero(~judged & large)
-    found = found[found >= first]
-    if found.size and judged.any():
-        one = ranking[found[0]]
-        name = tree["run"].to_numpy()[found[0]]
-        more = f", nor of {counted(found.size - 1, 'other run')}" if found.size > 1 else ""
+    large = np.array([np.count_nonzero(ranked >= 0) >= 10 for ranked in ranking])
+    unjudged = np.flatnonzero(~judged & large)
+    unjudged = unjudged[unjudged >= first]
+    if unjudged.size and judged.any():
+        pairs = ranking[unjudged[0]]
+        name = tree["run"].to_numpy()[unjudged[0]]
+        more = f", nor of {counted(unjudged.size - 1, 'other run')}" if unjudged.size > 1 else ""
         warnings.warn(
             f"no document of run '{name}' is among the judged ones{more}: it has "
-            f"'{tree['document'].to_numpy()[one[one >= 0][0]]}' and so on, they have "
+            f"'{tree['document'].to_numpy()[pairs[pairs >= 0][0]]}' and so on, they have "
             f"'{tree['document'].to_numpy()[np.argmax(pooled)]}' and so on; are the documents' ids "
             "written alike?",
             stacklevel=3,
@@ -104,12 +100,13 @@ def warn_unjudged_runs(tree: xr.DataTree, first: int = 0) -> None:
 
 
 def warn_documents_alike(tree: xr.DataTree) -> None:
-    """Say which documents of a topic may be one that runs or judgments write unalike.
+    """Warn of documents of a topic that may be one, written differently by runs or judgments.
 
-    Documents that a run, or the judgments, hold beside each other are told apart by that.
+    Two documents that one run, or the judgments, hold both are not the same.
     """
     starts, document = topic_starts(tree), tree["document"].to_numpy()
-    n_topics = int(np.count_nonzero(starts[1:] <= max(COMPARED, starts[1])))
+    # the pairs of the first topics are compared with each other
+    n_topics = int(np.count_nonzero(starts[1:] <= max(20_000, starts[1])))
     first: dict[tuple[int, str], int] = {}
     alike = []
     for topic in range(n_topics):
@@ -117,15 +114,16 @@ def warn_documents_alike(tree: xr.DataTree) -> None:
             other = first.setdefault((topic, plain_label(document[pair])), pair)
             if other != pair:
                 alike.append((topic, other, pair))
-    found = _never_side_by_side(tree, alike) if alike else []
-    if found:
-        topic, one, other = found[0]
+    suspected = _never_side_by_side(tree, alike) if alike else []
+    if suspected:
+        topic, *pairs = suspected[0]
+        earlier, later = (str(label) for label in document[pairs])
         compared = "all" if n_topics == starts.size - 1 else f"the first {n_topics} topics"
         warnings.warn(
-            f"topic '{tree['topic'].to_numpy()[topic]}' has documents {str(document[one])!r} and "
-            f"{str(document[other])!r}, which differ in blanks, zeros at the beginning, capitals "
-            f"or composed letters alone, and so it is with {len(found)} in {compared}: "
-            "are they the same? Each counts for itself",
+            f"topic '{tree['topic'].to_numpy()[topic]}' has documents {earlier!r} and {later!r}, "
+            "which differ in blanks, zeros at the beginning, capitals or composed letters alone, "
+            f"and so it is with {len(suspected)} in {compared}: are they the same? Each counts for "
+            "itself",
             stacklevel=3,
         )
 
@@ -133,19 +131,19 @@ def warn_documents_alike(tree: xr.DataTree) -> None:
 def _never_side_by_side(
     tree: xr.DataTree, alike: list[tuple[int, int, int]]
 ) -> list[tuple[int, int, int]]:
-    """Of (topic, pair, pair) those of which no run ranks both, nor are both in the pool."""
+    """Those of (topic, pair, pair) of which neither a run nor the pool holds both pairs."""
     judged, ranked = "judgments" in tree.children, "rankings" in tree.children
     pooled = tree["judgments/pooled"].to_numpy() if judged else None
     ranking = tree["rankings/ranking"].to_numpy() if ranked else None
-    found = []
-    for topic, one, other in alike:
-        both = pooled is not None and pooled[one] and pooled[other]
-        if not both and ranking is not None:
+    suspected = []
+    for topic, earlier, later in alike:
+        together = pooled is not None and pooled[earlier] and pooled[later]
+        if not together and ranking is not None:
             lists = ranking[:, topic]
-            both = ((lists == one).any(axis=1) & (lists == other).any(axis=1)).any()
-        if not both:
-            found.append((topic, one, other))
-    return found
+            together = ((lists == earlier).any(axis=1) & (lists == later).any(axis=1)).any()
+        if not together:
+            suspected.append((topic, earlier, later))
+    return suspected
 
 
 def _run_facts(runs: list[str], run_table: pd.DataFrame | None) -> dict:
@@ -173,11 +171,101 @@ def _yes_or_no(table: pd.DataFrame) -> np.ndarray:
     given = table["contributed"].astype(object)
     # 1 and 0 are equal to these
     known: dict = {True: True, False: False}
-    found = [known.get(one) if np.isscalar(one) else None for one in given]
-    if None in found:
-        row = found.index(None)
+    contributed = [known.get(value) if np.isscalar(value) else None for value in given]
+    if None in contributed:
+        row = contributed.index(None)
         raise ValueError(
             f"run_table: contributed is {given.iloc[row]!r} for run '{table['run'].iloc[row]}'; it "
             "must be True or False (or 1 or 0)."
         )
-    return np.array(found, dtype=bool)
+    return np.array(contributed, dtype=bool)
+
+
+def ranked_pairs(
+    run: Run,
+    topics: tuple[np.ndarray, np.ndarray],
+    documents: tuple[np.ndarray, np.ndarray],
+    *,
+    depth: int | None,
+    best: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+    """Ranking of a run, whose lines may have any order, cut at a depth.
+
+    For every document its topic, its rank from 0, and its pair as topic * span + document; and
+    whether there were more documents below the depth.
+
+    ``topics`` and ``documents`` are labels, and the position of the label of each code; document
+    labels ascend, so that ties can go by document descending. ``best`` keeps the best-ranked copy
+    of a duplicate, with a warning, which is refused otherwise.
+    """
+    topic, document = topics[1][run.topic], documents[1][run.document]
+    pair = topic.astype(np.int64) * documents[0].size + document
+    score = run.score
+    ordered = np.sort(pair)
+    if (ordered[1:] == ordered[:-1]).any():
+        if not best:
+            _refuse_duplicate(run, pair, topics[0], documents[0])
+        kept = _best_copies(run, pair)
+        topic, document, pair, score = topic[kept], document[kept], pair[kept], score[kept]
+    order, rank = ranking_order(topic, document, score)
+    cut = depth is not None and bool(rank.max() >= depth)
+    if cut:
+        order, rank = order[rank < depth], rank[rank < depth]
+    return topic[order], rank, pair[order], cut
+
+
+def ranking_order(
+    topic: np.ndarray, document: np.ndarray, score: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Order of lines by topic, score and document, and the rank of each, from 0.
+
+    ``topic`` and ``document`` are positions of labels in their order; ties of score go by document
+    descending.
+    """
+    order = np.arange(topic.size)
+    if (topic[1:] < topic[:-1]).any():
+        order = _stable_order(topic)
+    ordered, scores = topic[order], score[order]
+    if ((ordered[1:] == ordered[:-1]) & (scores[1:] > scores[:-1])).any():
+        order = np.argsort(-score)
+        order = order[_stable_order(topic[order])]
+    sorted_topic, sorted_score = topic[order], score[order]
+    same = sorted_topic[1:] == sorted_topic[:-1]
+    tie = np.concatenate([[False], same & (sorted_score[1:] == sorted_score[:-1]), [False]])
+    tied = np.flatnonzero(tie[1:] | tie[:-1])
+    rows = order[tied]
+    order[tied] = rows[np.lexsort((-document[rows], -score[rows], topic[rows]))]
+    start = np.flatnonzero(np.concatenate([[True], ~same]))
+    length = np.diff(np.append(start, topic.size))
+    return order, np.arange(topic.size) - np.repeat(start, length)
+
+
+def _stable_order(topic: np.ndarray) -> np.ndarray:
+    small = topic.max() < 2**16  # 16 bits are sorted by radix
+    return np.argsort(topic.astype(np.uint16) if small else topic, kind="stable")
+
+
+def _refuse_duplicate(run: Run, pair: np.ndarray, topics, documents):
+    row = int(np.argmax(pd.Series(pair).duplicated()))
+    topic, document = divmod(int(pair[row]), documents.size)
+    raise ValueError(
+        Message(
+            f"{run.where(row)}: document '{documents[document]}' is in the ranking of topic "
+            f"'{topics[topic]}' a second time; once is allowed (",
+            Option("on_duplicate", "best"),
+            " keeps the best-ranked copy).",
+        )
+    )
+
+
+def _best_copies(run: Run, pair: np.ndarray) -> np.ndarray:
+    order = np.argsort(-run.score, kind="stable")
+    kept = np.sort(order[~pd.Series(pair[order]).duplicated().to_numpy()])
+    dropped = pair.size - kept.size
+    warnings.warn(
+        f"{run.source or 'runs DataFrame'}: run '{run.name}' has "
+        f"{counted(dropped, 'document')} a second time in one ranking; the best-ranked copies are "
+        "kept, the others dropped.",
+        stacklevel=2,
+    )
+    return kept

@@ -9,12 +9,10 @@ import pandas as pd
 
 from bayeseval.collection.choices import check_choice
 from bayeseval.messages import Message, Option
-from bayeseval.trec.compression import read_bytes
-from bayeseval.trec.frames import checked_frame, finite_column, places, row_name
+from bayeseval.trec.frames import checked_frame, finite_column, of_columns, places, row_name
 from bayeseval.trec.lines import Lines, WrongFields, blocks
-from bayeseval.trec.objects import of_columns
 from bayeseval.trec.records import file_frame
-from bayeseval.trec.sources import expanded
+from bayeseval.trec.sources import expanded, read_bytes
 
 COLUMNS = {
     "qrels": "topic iter document grade",
@@ -25,7 +23,6 @@ COLUMNS = {
 PAIR = ["topic", "document"]
 RUN_FIELDS = 6
 _TEXT = ("topic", "document", "stratum", "method")
-_NOT_NEEDED = ("iter", "method")
 _WHOLE = re.compile(r"[+-]?\d+(\.0*)?")  # as pandas writes a column that has held a NaN, too
 _LARGEST_GRADE = 2**24  # float32 holds whole numbers up to it
 
@@ -68,7 +65,11 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
     judgments = pd.concat(frames, ignore_index=True)
     again = judgments.duplicated(PAIR).to_numpy()
     if again.any() and qrels_format == "qrels":
-        judgments = _judged_first(judgments)
+        # rows that say "not judged" give way to another row of the pair
+        kept = (judgments["grade"] >= 0).to_numpy(copy=True)
+        order = np.argsort(~kept, kind="stable")
+        kept[order[~judgments.iloc[order].duplicated(PAIR).to_numpy()]] = True
+        judgments = judgments.loc[kept]
         again = judgments.duplicated(PAIR).to_numpy()
     if again.any():
         row = judgments.iloc[int(np.argmax(again))]
@@ -87,14 +88,6 @@ def _expected(qrels_format: str) -> str:
     return f" (columns of {qrels_format}: {COLUMNS[qrels_format]})"
 
 
-def _judged_first(judgments: pd.DataFrame) -> pd.DataFrame:
-    """Without the rows that say "not judged" of a pair that another row has too."""
-    kept = (judgments["grade"] >= 0).to_numpy(copy=True)
-    order = np.argsort(~kept, kind="stable")
-    kept[order[~judgments.iloc[order].duplicated(PAIR).to_numpy()]] = True
-    return judgments.loc[kept]
-
-
 def _read_one(source: Path | pd.DataFrame, qrels_format: str) -> pd.DataFrame:
     if not isinstance(source, Path):
         return _of_frame(source, "judgments DataFrame", qrels_format)
@@ -107,7 +100,9 @@ def _read_one(source: Path | pd.DataFrame, qrels_format: str) -> pd.DataFrame:
 
 
 def _of_frame(source: pd.DataFrame, name: str, qrels_format: str) -> pd.DataFrame:
-    columns = [column for column in COLUMNS[qrels_format].split() if column not in _NOT_NEEDED]
+    columns = [
+        column for column in COLUMNS[qrels_format].split() if column not in ("iter", "method")
+    ]
     columns += ["method"] if "method" in source and qrels_format == "prels" else []
     labels = tuple(column for column in columns if column in _TEXT)
     numbers = tuple(column for column in columns if column not in _TEXT)
@@ -128,7 +123,7 @@ def _of_frame(source: pd.DataFrame, name: str, qrels_format: str) -> pd.DataFram
 
 
 def _warn_missing(judgments: pd.DataFrame, name: str) -> None:
-    """Say how many grades are missing and what that means."""
+    """Warn of missing grades, with their number and meaning."""
     missing = judgments["grade"].isna().to_numpy()
     if missing.any():
         row = judgments.iloc[int(np.argmax(missing))]
@@ -148,7 +143,7 @@ def _warn_missing(judgments: pd.DataFrame, name: str) -> None:
 
 
 def _judgments(lines: Lines, qrels_format: str) -> pd.DataFrame:
-    """Judgments of lines; what is wrong in one is told with the columns that were expected."""
+    """Judgments of lines; a message on a wrong line names the expected columns."""
     try:
         return _of_lines(lines, qrels_format)
     except ValueError as error:
@@ -242,7 +237,7 @@ def _refuse(wrong: np.ndarray, judgments: pd.DataFrame, column: str, rule: str) 
 
 
 def warn_below(grade: np.ndarray) -> None:
-    """Say that grades below -1, which marks what nobody judged in a pool, count as that too."""
+    """Warn that grades below -1 count as not judged, as -1 does."""
     below = grade < -1
     if below.any():
         number = f"{np.count_nonzero(below)} of {grade.size} grades"

@@ -6,14 +6,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayeseval.collection import pair_positions
+from bayeseval.collection import pair_positions, topic_order
 from bayeseval.collection.choices import check_choice, check_whole_numbers
-from bayeseval.collection.labels import plain_label
-from bayeseval.collection.schema import rebuilt
+from bayeseval.collection.labels import plain_label, same_strings
+from bayeseval.collection.schema import no_strata, rebuilt, strata
 from bayeseval.trec.gathering import gathered, warn_documents_alike, warn_unjudged_runs
 from bayeseval.trec.qrels import read_qrels, warn_below
 from bayeseval.trec.run import RunReader
-from bayeseval.trec.sampled import sampling_design
 
 
 def read_collection(
@@ -29,47 +28,43 @@ def read_collection(
 ) -> xr.DataTree:
     """Read judgments and runs as a collection.
 
-    Rankings are by score descending, ties by document id descending, then cut at ``depth``; the
-    rank and iter columns of a file are ignored, as in trec_eval, but that a table or frame of runs
-    without scores is ordered by its ranks. Fields are separated by any number of blanks or tabs,
-    ``#`` in the first column starts a comment, blank lines are fine. A run is called by its tag, or
-    by its file where tags clash, which a warning says; in a dict by its key.
+    Rankings are by score descending, ties by document id descending, then cut at ``depth``. The
+    rank column of a file is ignored, as in trec_eval, except that a table of runs without scores is
+    ordered by its ranks. Any number of blanks or tabs separates fields, and ``#`` in the first
+    column starts a comment. A run is called by its tag, or by its file where tags clash (a warning
+    says so); in a dict by its key.
 
     Parameters
     ----------
     qrels : path, glob, DataFrame (topic, document, grade), list of them, or None
-        Judgments; None reads runs alone. A file may also have a first line that names its columns
-        (ours, or those of a package below, or BEIR's), with commas, semicolons, tabs or blanks
-        between, or be JSON: ``{topic: {document: grade}}``, or objects with a topic and a document,
-        in a list or one a line. It may be compressed (.gz, .xz, .bz2, .zst). A missing grade (NaN,
-        an empty cell) means pooled but not judged, and a warning says how many there are. Also
+        Judgments; None reads runs alone. A file has lines of TREC, or a first line that names its
+        columns (ours, or those of a package below, or BEIR's) with commas, semicolons, tabs or
+        blanks between, or is JSON: ``{topic: {document: grade}}``, or objects with a topic and a
+        document, in a list or one a line. It may be compressed (.gz, .xz, .bz2, .zst). A missing
+        grade (NaN, an empty cell) means pooled but not judged; a warning counts them. Also
         ``{topic: {document: grade}}`` (pytrec_eval), ranx's ``Qrels``, a dataset of ir_datasets or
         its named tuples.
     runs : path, glob, DataFrame (run, topic, document, score or rank), list of them, or None
-        One run a file; a frame, JSON or a file with a header may hold several, and is one run where
-        it names none: called by its file, or ``run``. Also ``{topic: {document: score}}``, ranx's
-        ``Run``, and ``{run: any of these}``, a path among them. Columns may have PyTerrier's names
+        A file of lines is one run; a DataFrame, JSON or a file with a header may hold several, and
+        is one run, called by its file or ``run``, where it names none. Also ``{topic: {document:
+        score}}``, ranx's ``Run``, and ``{run: any of these}``. Columns may have PyTerrier's names
         (qid, docno, label, score) or those of ir_measures (query_id, doc_id, relevance, score).
     qrels_format : {"qrels", "sampleval", "prels", "probs"}
         The last three say how the judged documents were sampled, which becomes ``/design``; a line
         is ``topic iter document stratum grade``, ``topic document grade method probability`` or
-        ``topic iter document grade probability``. A table needs these columns, less iter and
-        method. ("Judgments of a sample that you drew yourself" in docs/data.md has more.) Prels
-        and probs tell no joint probabilities: as in statAP, their documents count as selected
-        independently of each other (the joint probability of two is the product), and the
-        probability of a pair that is not listed is unknown.
+        ``topic iter document grade probability``. A table needs these columns, without iter and
+        method. Prels and probs hold no joint probabilities: as in statAP, their documents count as
+        selected independently, and the probability of a pair that is not listed is unknown.
     depth : int or None
-        Ranks to keep; None keeps all, as trec_eval does. The attribute ``runs_cut`` says how many
-        runs had more.
+        Ranks to keep; None keeps all, as trec_eval does. The attribute ``runs_cut`` counts the runs
+        that had more.
     run_table : DataFrame (run[, contributed][, team]), optional
         Facts about every run that is read.
     negative_grades : {"unjudged", "judged"}
-        Whether a negative grade means pooled but not judged, as trec_eval has it, or is a grade: of
-        a judged document that is not relevant (for Bpref and infAP too, which trec_eval's are not).
-        In sampleval -1 is what was not drawn either way.
+        Whether a negative grade means pooled but not judged, as in trec_eval, or is the grade of a
+        judged document that is not relevant. In sampleval -1 means not drawn either way.
     on_duplicate : {"error", "best"}
-        What to do with a document that occurs twice in a ranking: refuse it, or keep the copy that
-        is ranked best.
+        Whether a document that occurs twice in a ranking is refused, or its best-ranked copy kept.
     score_type : {"float64", "float32"}
         Precision in which scores are compared; older evaluators use float32, which makes ties.
 
@@ -86,7 +81,7 @@ def read_collection(
     Warns
     -----
     UserWarning
-        Where runs and judgments may write the same topics or documents unalike, as ``7`` and
+        Where runs and judgments may write the same topics or documents differently, as ``7`` and
         ``007``, and where no document of the judgments is in a run.
 
     Examples
@@ -105,25 +100,25 @@ def read_collection(
         check_whole_numbers(1, depth=depth)
     judgments = None if qrels is None else read_qrels(qrels, qrels_format)
     reader = RunReader(on_duplicate=on_duplicate, score_type=score_type)
-    found = [] if runs is None else reader.read(runs)
+    ranked = [] if runs is None else reader.read(runs)
     facts = {"score_type": score_type, "depth": -1 if depth is None else int(depth)}
-    tree = gathered(reader, found, judgments, depth, run_table, facts)
+    tree = gathered(reader, ranked, judgments, depth, run_table, facts)
     if judgments is None:
         warn_documents_alike(tree)
         return tree
     if negative_grades == "unjudged":
         warn_below(judgments["grade"].to_numpy())
     judged = _judged(tree, judgments, qrels_format, negative_grades)
-    if found and depth is None:
+    if ranked and depth is None:
         _warn_apart(judged)
-    if found:
+    if ranked:
         warn_unjudged_runs(judged)
     warn_documents_alike(judged)
     return judged
 
 
 def _judged(tree, judgments: pd.DataFrame, qrels_format: str, negative_grades: str):
-    """Collection with judgments, and the design that their format tells."""
+    """Collection with judgments, and the design over its pairs that their format states."""
     where = pair_positions(tree, judgments["topic"], judgments["document"])
     n_pairs = tree["document"].size
     grade = np.full(n_pairs, np.nan, dtype=np.float32)
@@ -134,12 +129,16 @@ def _judged(tree, judgments: pd.DataFrame, qrels_format: str, negative_grades: s
     if qrels_format == "sampleval":
         unjudged |= known == -1  # was not drawn, whatever else is below 0
     grade[where] = np.where(unjudged, np.nan, known)
-    design = sampling_design(tree, judgments, where, qrels_format, judged=~unjudged)
+    design = None
+    if qrels_format == "sampleval":
+        design = _stratified(tree, judgments, where, ~unjudged)
+    elif qrels_format in ("prels", "probs"):
+        design = _poisson(n_pairs, judgments, where, qrels_format)
     return rebuilt(tree, grade=grade, pooled=pooled, design=design)
 
 
 def _warn_apart(tree) -> None:
-    """Say that no document of the judgments is in a run, as where their ids are written unalike."""
+    """Warn where no document of the judgments is in a run, as where ids are written differently."""
     ranking, pooled = tree["rankings/ranking"].to_numpy(), tree["judgments/pooled"].to_numpy()
     retrieved = np.zeros(pooled.size + 1, dtype=bool)
     retrieved[ranking.ravel()] = True  # -1, nothing, is the last
@@ -160,7 +159,7 @@ def _warn_apart(tree) -> None:
 
 
 def _warn_topics_alike(tree, retrieved: np.ndarray, pooled: np.ndarray) -> None:
-    """Say which topics of the runs may be those of the judgments, but for how they are written."""
+    """Warn of topics of the runs that differ from those of the judgments in spelling alone."""
     pair_topic = tree["pair_topic"].to_numpy()
     labels = tree["topic"].to_numpy()
     of_runs, of_judgments = (np.unique(pair_topic[pairs]) for pairs in (retrieved, pooled))
@@ -174,3 +173,47 @@ def _warn_topics_alike(tree, retrieved: np.ndarray, pooled: np.ndarray) -> None:
             f"judgments no run, and so it is with {len(alike)} in all: are they the same?",
             stacklevel=4,
         )
+
+
+def _stratified(
+    collection, judgments: pd.DataFrame, where: np.ndarray, judged: np.ndarray
+) -> xr.Dataset:
+    """Design with inclusion probability = sampled / documents of the topic's stratum."""
+    topic = collection["pair_topic"].to_numpy()[where]
+    labels, label = np.unique(same_strings(judgments["stratum"]), return_inverse=True)
+    order = topic_order(labels)
+    key = topic.astype(np.int64) * labels.size + np.argsort(order)[label]
+    keys, stratum_of_row = np.unique(key, return_inverse=True)
+    size = np.bincount(stratum_of_row)
+    sampled = np.bincount(stratum_of_row, weights=judged).astype(np.int64)
+    if (sampled == 0).any():
+        first = keys[int(np.argmax(sampled == 0))]
+        topic_label = collection["topic"].to_numpy()[first // labels.size]
+        warnings.warn(
+            f"strata without a sampled document: {int((sampled == 0).sum())}, the first is stratum "
+            f"'{labels[order][first % labels.size]}' of topic '{topic_label}'; their documents "
+            "count as outside the frame.",
+            stacklevel=2,
+        )
+    stratum = np.full(collection["document"].size, -1, dtype=np.int32)
+    stratum[where] = stratum_of_row
+    label = ("stratum_id", labels[order][keys % labels.size])
+    return xr.Dataset(
+        strata(stratum, size, sampled, keys // labels.size) | {"stratum_label": label},
+        attrs={"scheme": "stratified", "name": "sampleval", "parameters": "{}"},
+    )
+
+
+def _poisson(n_pairs: int, judgments: pd.DataFrame, where: np.ndarray, name: str) -> xr.Dataset:
+    """Design with the listed probabilities, NaN (unknown) for documents that are not listed."""
+    probability = np.full(n_pairs, np.nan)
+    probability[where] = judgments["probability"]
+    variables = {"inclusion_probability": ("pair", probability), **no_strata(n_pairs)}
+    if "method" in judgments:
+        method = np.full(n_pairs, "", dtype=object)
+        method[where] = judgments["method"]
+        variables["method"] = ("pair", same_strings(method))
+    return xr.Dataset(
+        variables,
+        attrs={"scheme": "poisson", "name": name, "parameters": "{}", "unlisted": "unknown"},
+    )

@@ -12,15 +12,11 @@ import pandas as pd
 from bayeseval.collection.choices import check_choice
 from bayeseval.messages import Message, Option, some_of
 from bayeseval.progress import track
-from bayeseval.trec.compression import bare_name, read_bytes
-from bayeseval.trec.frames import checked_frame, finite_column, row_name
-from bayeseval.trec.labels import Labels, spans_of
-from bayeseval.trec.lines import Lines, blocks
-from bayeseval.trec.objects import of_columns, with_our_names
+from bayeseval.trec.frames import checked_frame, finite_column, of_columns, row_name, with_our_names
+from bayeseval.trec.lines import Labels, Lines, blocks, spans_of
 from bayeseval.trec.records import file_frame, run_name
-from bayeseval.trec.sources import NamedFile, expanded
+from bayeseval.trec.sources import NamedFile, bare_name, expanded, read_bytes
 
-FEW_LINES = 5  # in which an order may be by chance
 COLUMNS = "topic iter document rank score tag"
 
 
@@ -70,15 +66,13 @@ class RunReader:
         if table is None:
             return [self._read_lines(path, data, given)]
         table = of_columns(table, "run", run=run_name(path), file=str(path))
-        found = self._read_frame(table, str(path))
-        if given is not None and len(found) > 1:
-            raise ValueError(f"run '{given}' is one run, and {path} holds {len(found)}.")
-        for run in found if "score" in table else ():
+        runs = self._read_frame(table, str(path))
+        if given is not None and len(runs) > 1:
+            raise ValueError(f"run '{given}' is one run, and {path} holds {len(runs)}.")
+        for run in runs if "score" in table else ():
             _warn_of_order(path, run.topic, run.score)
-        fixed = given is not None or len(found) > 1
-        return [
-            run._replace(name=given or run.name, source=str(path), given=fixed) for run in found
-        ]
+        fixed = given is not None or len(runs) > 1
+        return [run._replace(name=given or run.name, source=str(path), given=fixed) for run in runs]
 
     def _read_lines(self, path: Path, data: bytes, given: str | None) -> Run:
         parts = list(blocks(str(path), data, COLUMNS))
@@ -100,8 +94,16 @@ class RunReader:
         value = "rank" if "rank" in frame and "score" not in frame else "score"
         frame = checked_frame(frame, source, ("run", "topic", "document"), (value,))
         scores = finite_column(frame, source, value)
-        scores = _of_ranks(scores, frame, source) if value == "rank" else scores
-        found = []
+        if value == "rank":
+            wrong = (scores < 0) | (scores != np.round(scores))
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise ValueError(
+                    f"{row_name(source, frame, row)}: rank {scores[row]:.6g} is not a whole number "
+                    "of 0 or more, as every rank must be."
+                )
+            scores = 0.0 - scores
+        runs = []
         for name, rows in frame.groupby("run", sort=False).indices.items():
             topic = self.topics.encode(spans_of(frame["topic"].iloc[rows]))
             document = self.documents.encode(spans_of(frame["document"].iloc[rows]))
@@ -110,34 +112,24 @@ class RunReader:
                 return row_name(source, frame, rows[row])
 
             score = _as_type(scores[rows], self.score_type, where)
-            found.append(Run(str(name), "", topic, document, score, where))
-        return found
-
-
-def _of_ranks(rank: np.ndarray, frame: pd.DataFrame, source: str) -> np.ndarray:
-    """Scores of documents whose ranks are given in their place: the lower, the better."""
-    wrong = (rank < 0) | (rank != np.round(rank))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"{row_name(source, frame, row)}: rank {rank[row]:.6g} is not a whole number of 0 or "
-            "more, as every rank must be."
-        )
-    return 0.0 - rank
+            runs.append(Run(str(name), "", topic, document, score, where))
+        return runs
 
 
 def _warn_of_order(path: Path, topic: np.ndarray, score: np.ndarray) -> None:
-    """Say where scores cannot be what the lines are ordered by, as where they hold the ranks."""
+    """Warn where the lines cannot be ordered by their scores, as where scores are ranks."""
     step = np.diff(score)[topic[1:] == topic[:-1]]
-    if step.size < FEW_LINES:
+    if step.size < 5:  # few lines may be in this order by chance
         return
     if (step > 0).all():
-        found = "scores rise from line to line: what stands last in the file is ranked first"
+        finding = "scores rise from line to line: what stands last in the file is ranked first"
     elif (step == 0).all():
-        found = "all scores of a topic are the same: documents are ranked by their names alone"
+        finding = "all scores of a topic are the same: documents are ranked by their names alone"
     else:
         return
-    warnings.warn(f"{path}: {found}, since ranks come from scores, as in trec_eval.", stacklevel=2)
+    warnings.warn(
+        f"{path}: {finding}, since ranks come from scores, as in trec_eval.", stacklevel=2
+    )
 
 
 def _tag(parts: list[Lines], path: Path) -> str:

@@ -7,7 +7,7 @@ import xarray as xr
 from bayeseval.collection import check_collection
 from bayeseval.collection.labels import pair_names
 from bayeseval.collection.schema import describe_pair
-from bayeseval.trec.compression import write_whole
+from bayeseval.trec.sources import write_whole
 
 
 def write_run(collection: xr.DataTree, run: str, path) -> None:
@@ -35,7 +35,7 @@ def write_run(collection: xr.DataTree, run: str, path) -> None:
     >>> import tempfile, pathlib, pandas as pd, bayeseval as be
     >>> run = pd.DataFrame({"run": "r", "topic": "1", "document": ["a", "b"], "score": [0.5, 0.9]})
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "file"
-    >>> be.write_run(be.read_collection(None, run), "r", path)
+    >>> be.trec.write_run(be.read_collection(None, run), "r", path)
     >>> print(path.read_text().strip())
     1 Q0 b 1 2 r
     1 Q0 a 2 1 r
@@ -75,7 +75,7 @@ def write_qrels(collection: xr.DataTree, path, *, replicate: int | None = None) 
     >>> import tempfile, pathlib, pandas as pd, bayeseval as be
     >>> qrels = pd.DataFrame({"topic": "1", "document": ["a", "b"], "grade": [1, -1]})
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "file"
-    >>> be.write_qrels(be.read_collection(qrels), path)
+    >>> be.trec.write_qrels(be.read_collection(qrels), path)
     >>> print(path.read_text().strip())
     1 0 a 1
     1 0 b -1
@@ -113,7 +113,7 @@ def write_sampleval(collection: xr.DataTree, path, *, replicate: int | None = No
     >>> qrels = pd.DataFrame({"topic": "1", "document": ["a", "b"], "grade": [1, -1]})
     >>> qrels = qrels.assign(stratum=3)
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "file"
-    >>> be.write_sampleval(be.read_collection(qrels, qrels_format="sampleval"), path)
+    >>> be.trec.write_sampleval(be.read_collection(qrels, qrels_format="sampleval"), path)
     >>> print(path.read_text().strip())
     1 0 a 3 1
     1 0 b 3 -1
@@ -134,8 +134,12 @@ def write_sampleval(collection: xr.DataTree, path, *, replicate: int | None = No
     _refuse_below(collection, judged & (grade == -1), grade, "of documents that were not drawn")
     pairs = np.flatnonzero(stratum >= 0)
     topic, document = pair_names(collection, pairs)
-    label = _stratum_labels(design)[stratum[pairs]]
-    _write(path, topic, 0, document, label, grade[pairs])
+    if "stratum_label" in design:
+        labels = design["stratum_label"].to_numpy()
+    else:  # 1, 2, ... within each topic
+        of_stratum = pd.Series(design["stratum_topic"].to_numpy())
+        labels = 1 + of_stratum.groupby(of_stratum).cumcount().to_numpy()
+    _write(path, topic, 0, document, labels[stratum[pairs]], grade[pairs])
 
 
 def write_prels(collection: xr.DataTree, path, *, replicate: int | None = None) -> None:
@@ -164,7 +168,7 @@ def write_prels(collection: xr.DataTree, path, *, replicate: int | None = None) 
     >>> qrels = pd.DataFrame({"topic": "1", "document": ["a", "b"], "grade": [1, 0]})
     >>> qrels = qrels.assign(probability=[0.5, 1.0])
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "file"
-    >>> be.write_prels(be.read_collection(qrels, qrels_format="prels"), path)
+    >>> be.trec.write_prels(be.read_collection(qrels, qrels_format="prels"), path)
     >>> print(path.read_text().strip())
     1 a 1 1 0.5
     1 b 0 1 1.0
@@ -185,12 +189,12 @@ def write_probs(collection: xr.DataTree, path, *, replicate: int | None = None) 
     Parameters
     ----------
     collection, path, replicate
-        As for :func:`write_prels`.
+        As for :func:`trec.write_prels`.
 
     Raises
     ------
     ValueError
-        As for :func:`write_prels`.
+        As for :func:`trec.write_prels`.
 
     Examples
     --------
@@ -198,7 +202,7 @@ def write_probs(collection: xr.DataTree, path, *, replicate: int | None = None) 
     >>> qrels = pd.DataFrame({"topic": "1", "document": ["a", "b"], "grade": [1, 0]})
     >>> qrels = qrels.assign(probability=[0.5, 1.0])
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "file"
-    >>> be.write_probs(be.read_collection(qrels, qrels_format="probs"), path)
+    >>> be.trec.write_probs(be.read_collection(qrels, qrels_format="probs"), path)
     >>> print(path.read_text().strip())
     1 0 a 1 0.5
     1 0 b 0 1.0
@@ -270,13 +274,6 @@ def _design(collection, name: str):
     if "design" not in collection:
         raise ValueError(f"the collection has no design, which {name} needs; use write_qrels.")
     return collection["design"]
-
-
-def _stratum_labels(design) -> np.ndarray:
-    if "stratum_label" in design:
-        return design["stratum_label"].to_numpy()
-    topic = pd.Series(design["stratum_topic"].to_numpy())
-    return 1 + topic.groupby(topic).cumcount().to_numpy()  # 1, 2, ... within each topic
 
 
 def _write(path, *columns: np.ndarray | str | int) -> None:

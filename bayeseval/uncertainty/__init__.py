@@ -1,5 +1,17 @@
 """Design variance and covariance, ratio corrections, intervals."""
 
-from bayeseval.uncertainty.interval import degrees_of_freedom, interval, raised_variance
+from bayeseval.uncertainty.interval import (
+    PREDICTED_FREEDOM,
+    anticipated_part,
+    degrees_of_freedom,
+    interval,
+    with_anticipated,
+)
 
-__all__ = ["degrees_of_freedom", "interval", "raised_variance"]
+__all__ = [
+    "PREDICTED_FREEDOM",
+    "anticipated_part",
+    "degrees_of_freedom",
+    "interval",
+    "with_anticipated",
+]

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.choices import check_ci_prob
-from bayeseval.rounding import ROUNDING, ratio
+from bayeseval.rounding import ROUNDING
 
 PREDICTED_FREEDOM = 10.0  # degrees of freedom that an anticipated variance counts for
 
@@ -47,19 +47,15 @@ def interval(
     return both.assign_attrs(ci_prob=ci_prob, ci_kind="central")
 
 
-def raised_variance(variance, freedom, anticipated, beside: xr.DataArray | float = 0.0):
-    r"""Variance, raised where what was predicted of the documents makes one expect more.
+def with_anticipated(variance, freedom, anticipated):
+    r"""Variance by the sample and the anticipated one, each by its degrees of freedom.
 
-    .. math:: V' = V + \frac{10}{\nu_S + 10} \max(A - V_S, 0), \qquad
-              V_S = V - B, \quad \nu_S = \nu V_S^2 / V^2
+    .. math:: V' = \frac{\nu V + 10 A}{\nu + 10}
 
     A sample that happens to miss the few documents that matter gives an estimate that is off and a
-    variance V that is too small, both at once. The variance A that the design would have if
-    documents were relevant with the predicted probabilities (the anticipated variance of survey
-    sampling) does not depend on that luck; it counts for ten degrees of freedom beside the
-    :math:`\nu_S` of what V has by the sample, and only where it is larger. How many was chosen by
-    coverage (``benchmarks/interval_coverage/TRIED.md``). The rest of V, B, is by a model of all
-    topics and says nothing of the sample's luck.
+    variance V that is too small, both at once. The anticipated variance A, that of the design if
+    documents were relevant with the predicted probabilities, does not depend on that luck; it
+    counts for ten degrees of freedom.
 
     Parameters
     ----------
@@ -69,15 +65,11 @@ def raised_variance(variance, freedom, anticipated, beside: xr.DataArray | float
         Its degrees of freedom, infinite where V is 0.
     anticipated : DataArray
         A, 0 where there is none.
-    beside : DataArray or float
-        B, that part of V which A is not of: errors of denominators. Its degrees of freedom are
-        infinite.
 
     Returns
     -------
     tuple of DataArray
-        V', and degrees of freedom for it: those of V, less where V' is mostly by A and V mostly by
-        B, and 10 at least where there is an A, since with it V cannot be far too small by chance.
+        V', V where there is no A, and its degrees of freedom.
 
     References
     ----------
@@ -87,24 +79,28 @@ def raised_variance(variance, freedom, anticipated, beside: xr.DataArray | float
     Examples
     --------
     >>> one = [xr.DataArray(value) for value in (0.01, 10.0, 0.02)]
-    >>> raised_variance(*one)[0].round(4).item()
+    >>> with_anticipated(*one)[0].round(4).item()
     0.015
     """
-    columns = variance, freedom, anticipated, beside
-    return xr.apply_ufunc(_raised, *columns, output_core_dims=[[], []], keep_attrs=True)
+    columns = variance, freedom, anticipated
+    return xr.apply_ufunc(_mixed, *columns, output_core_dims=[[], []], keep_attrs=True)
 
 
-def _raised(variance, freedom, anticipated, beside):
-    sampled = np.maximum(variance - beside, 0.0)
-    nothing = sampled <= ROUNDING * np.maximum(anticipated, variance)
-    own = np.where(nothing, 0.0, freedom) * ratio(sampled, variance, otherwise=1.0) ** 2
-    share = PREDICTED_FREEDOM / (PREDICTED_FREEDOM + own)
-    more = share * (anticipated - sampled).clip(min=0.0)
-    raised = variance + more
-    with np.errstate(divide="ignore", invalid="ignore"):
-        both = raised**2 / (variance**2 / freedom + more**2 / PREDICTED_FREEDOM)
-    likely = np.where(more > 0.0, np.fmin(freedom, np.fmax(own, both)), freedom)
-    return raised, np.where(anticipated > 0, np.maximum(likely, PREDICTED_FREEDOM), likely)
+def _mixed(variance, freedom, anticipated):
+    own = np.where(variance <= ROUNDING * anticipated, 0.0, freedom)
+    share = np.where(anticipated > 0.0, PREDICTED_FREEDOM / (PREDICTED_FREEDOM + own), 0.0)
+    mixed = variance + share * (anticipated - variance)
+    return mixed, np.where(anticipated > 0.0, own + PREDICTED_FREEDOM, freedom)
+
+
+def anticipated_part(standard_error, design_error, freedom):
+    """The anticipated variance in an error that :func:`with_anticipated` made of a design error.
+
+    The variance of the design where it had no part.
+    """
+    variance = design_error**2
+    excess = (standard_error**2 - variance) * freedom / PREDICTED_FREEDOM
+    return variance + excess.where(standard_error != design_error, 0.0)
 
 
 def degrees_of_freedom(variance, spread):

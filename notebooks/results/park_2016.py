@@ -26,8 +26,8 @@ def main() -> None:
 
 def intervals(collection: xr.DataTree, shallow: xr.DataTree) -> pd.DataFrame:
     """Truth, bounds, and the interval of equation 8 with the q of the judged, .5 and the true q."""
-    truth = be.rbp_bounds(collection, 0.8, over="topic").base.sel(run=shallow.run.values)
-    bounds = be.rbp_bounds(shallow, 0.8, over="topic", tail="nonrelevant")
+    truth = be.residual.rbp_bounds(collection, 0.8, over="topic").base.sel(run=shallow.run.values)
+    bounds = be.residual.rbp_bounds(shallow, 0.8, over="topic", tail="nonrelevant")
     grade = shallow["judgments/grade"]
     guesses = {
         "judged share": float((grade > 0).sum() / grade.notnull().sum()),
@@ -36,7 +36,7 @@ def intervals(collection: xr.DataTree, shallow: xr.DataTree) -> pd.DataFrame:
     }
     columns = {"true": truth, "judged": bounds.base, "residual": bounds.residual}
     for name, q in guesses.items():
-        park = be.rbp_uncertainty(shallow, 0.8, q, over="topic", distribution="exact")
+        park = be.residual.rbp_uncertainty(shallow, 0.8, q, over="topic", distribution="exact")
         lower, upper = (park.interval.sel(ci_bound=side) for side in ("lower", "upper"))
         kinds = {"q": park.estimate * 0 + q, "mean": park.estimate, "lower": lower, "upper": upper}
         columns |= {f"{kind}, {name}": values for kind, values in kinds.items()}

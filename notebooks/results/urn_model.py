@@ -2,9 +2,10 @@
 
 ``PYTHONPATH=. python notebooks/results/urn_model.py simulated`` fits the model to judged tops of 10
 and of 60 ranks: ``population`` (what is learned of the means and spreads), ``recovery`` (single
-runs and topics) and ``verdicts``. ``... round5`` does what ``benchmarks/urn_round5.py`` does, on
-the real data in the folder that the environment variable BAYESEVAL_REAL_DATA names: ``round5`` (one
-line a run) and ``bands`` (relevance of what a run has to itself, by rank).
+runs and topics) and ``verdicts``. ``... round5`` compares the urn with the bounds of Moffat and
+Zobel and with Park's interval on the real data in the folder that the environment variable
+BAYESEVAL_REAL_DATA names: ``round5`` (one line a run) and ``bands`` (relevance of what a run has to
+itself, by rank).
 Some minutes each.
 """
 
@@ -19,7 +20,6 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.inference import predictive_draws, prior_overlap, verdict_text
 from benchmarks.real_data import round5
-from benchmarks.urn_round5 import fitted_interval, within
 
 BANDS = ((1, 3), (4, 6), (7, 10), (11, 15), (16, 20), (21, 30), (31, 50))
 
@@ -108,16 +108,20 @@ def of_round5() -> None:
     sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1), unjudged="nonrelevant")
     measure = "RBP(p=0.95)"
     truth = be.evaluate(collection, measure, estimator="assumed").estimate.mean("topic")
-    inside = within(sampled, frame)
+    judgments = sampled["judgments"].to_dataset()
+    inside = sampled.copy()  # grade 0 outside the frame, so that no interval counts it
+    inside["judgments"] = xr.DataTree(judgments.assign(grade=judgments.grade.where(frame, 0.0)))
     grade = sampled["judgments/grade"].where(frame)
     share = float((grade >= 1).sum() / grade.notnull().sum())
-    bounds = be.rbp_bounds(inside, 0.95, over="topic", tail="nonrelevant")
-    sampler = {"weight": "judgments", "pool_depth": 10, "draws": 500, "tune": 500, "seed": 1}
+    bounds = be.residual.rbp_bounds(inside, 0.95, over="topic", tail="nonrelevant")
+    model = be.models.urn_model(sampled, depth=10, frame=frame)
+    fit = be.fit(model, draws=500, tune=500, random_seed=1)
+    post = be.posterior_scores(fit, sampled, measure, random_seed=1)
     results = {
         "bounds": bounds.assign(estimate=bounds.interval.mean("ci_bound")),
-        "Park, judged share": be.rbp_uncertainty(inside, 0.95, share, over="topic"),
-        "Park, one half": be.rbp_uncertainty(inside, 0.95, 0.5, over="topic"),
-        "urn": fitted_interval(sampled, frame, measure, argparse.Namespace(**sampler)),
+        "Park, judged share": be.residual.rbp_uncertainty(inside, 0.95, share, over="topic"),
+        "Park, one half": be.residual.rbp_uncertainty(inside, 0.95, 0.5, over="topic"),
+        "urn": be.summarize(post).isel(measure=0, drop=True),
     }
     columns = {"true": truth.isel(measure=0)}
     for name, result in results.items():

@@ -15,6 +15,7 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
+from benchmarks.pool_width import pool_width_errors, sampled_pools
 from benchmarks.real_data import trec_covid
 from benchmarks.webber_park_2009 import COMMON, SOURCES, two_stages
 
@@ -23,14 +24,11 @@ MEASURES = ["P@10", "RBP(p=0.8)@10"]
 
 def main() -> None:
     collection, first = two_stages(trec_covid())
-    pools = {
-        name: be.experiments.sampled_pools(collection, unpooled_from=name, random_seed=1)
-        for name in SOURCES
-    }
+    pools = {name: sampled_pools(collection, unpooled_from=name, random_seed=1) for name in SOURCES}
     parts = {name: pool_rows(pool) for name, pool in pools.items()}
     save("pools", pd.concat(parts, names=["runs"]))
     errors = {
-        name: be.experiments.pool_width_errors(pool, n_common=COMMON, random_seed=2)
+        name: pool_width_errors(pool, n_common=COMMON, random_seed=2)
         for name, pool in pools.items()
     }
     parts = {name: error.to_dataframe() for name, error in errors.items()}

@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.adjustment.leaving_out import adjusted_by_runs
+from bayeseval.adjustment.algorithms import adjusted_by_runs
 from bayeseval.collection import pair_positions
 from tests.adjustment.toy import (
     POOL_DEPTH,
@@ -164,7 +164,7 @@ def test_judgments_that_exist_anyway_are_treated_alike_on_common_and_other_topic
 def test_judgments_made_before_can_be_named():
     lists, grades = random_lists(5), random_grades(5)
     full = toy_collection(lists, grades, TOPICS)
-    first = be.qrels_frame(toy_collection(lists, grades))
+    first = be.trec.qrels_frame(toy_collection(lists, grades))
     before = np.zeros(full.sizes["pair"], dtype=bool)
     before[pair_positions(full, first["topic"], first["document"])] = True
     mask = xr.DataArray(before, dims="pair")
@@ -186,13 +186,13 @@ def test_ratios_count_the_relevant_documents_that_the_pool_still_holds():
     lists, grades, collection = drawn(3)
     result = be.adjust_scores(collection, "x", measures="AP", pool_depth=POOL_DEPTH)
     for s in POOLED:  # by hand: judge without the documents that s alone pools, x beside it
-        rows = be.qrels_frame(collection)
+        rows = be.trec.qrels_frame(collection)
         others = [run for run in POOLED if run != s] + ["x"]
         kept = [
             any(d in lists[run, t][:POOL_DEPTH] for run in others)
             for t, d in zip(rows["topic"], rows["document"], strict=True)
         ]
-        runs = be.runs_frame(be.select(collection, runs=[s]))
+        runs = be.trec.runs_frame(be.select(collection, runs=[s]))
         means = [
             be.evaluate(be.read_collection(q, runs), "AP", estimator="assumed").estimate.mean()
             for q in (rows, rows[kept])
@@ -273,11 +273,11 @@ def test_a_run_is_adjusted_alike_alone_and_among_others():
 
 def test_a_topic_without_judgment_is_left_out_with_one_warning():
     lists, grades, collection = drawn(5)
-    rows = be.qrels_frame(collection)
+    rows = be.trec.qrels_frame(collection)
     table = pd.DataFrame(
         {"run": [*POOLED, *UNPOOLED], "contributed": [run in POOLED for run in POOLED + UNPOOLED]}
     )
-    runs = be.runs_frame(collection)
+    runs = be.trec.runs_frame(collection)
     less = be.read_collection(rows[rows["topic"] != "2"], runs, run_table=table)
     with pytest.warns(
         UserWarning, match="1 topic has no judgment yet and is left out: '2'"
@@ -331,7 +331,7 @@ def test_runs_that_were_judged_after_all_are_warned_of_and_not_paid_twice(names,
 
 def test_named_judgments_that_leave_no_gap_are_warned_of_and_none_is_set_aside():
     collection = exchangeable(0, range(4), 1)
-    every = be.qrels_frame(collection)
+    every = be.trec.qrels_frame(collection)
     with pytest.warns(UserWarning, match="adjusted ones can lie beyond"):
         result = be.adjust_scores(collection, judged_before=every, measures="P@5", pool_depth=5)
     true = be.evaluate(collection, "P@5", estimator="assumed").estimate.mean("topic")
@@ -374,11 +374,11 @@ def test_a_pool_depth_below_what_was_judged_is_warned_of_with_the_depth_that_was
 
 def test_holes_of_a_few_per_cent_in_the_pool_are_not_warned_of():
     lists, grades, collection = drawn(1)
-    rows = be.qrels_frame(collection)
+    rows = be.trec.qrels_frame(collection)
     tops = [(t, d) for r in POOLED for t in TOPICS for d in lists[r, t][:POOL_DEPTH]]
     times = pd.Series(tops).value_counts()
     once = [pair for pair in times.index if times[pair] == 1]
-    runs, table = be.runs_frame(collection), pd.DataFrame({"run": [*POOLED, *UNPOOLED]})
+    runs, table = be.trec.runs_frame(collection), pd.DataFrame({"run": [*POOLED, *UNPOOLED]})
     table["contributed"] = table["run"].isin(POOLED)
 
     def without(number):
@@ -394,7 +394,7 @@ def test_holes_of_a_few_per_cent_in_the_pool_are_not_warned_of():
 def test_a_pool_without_judgments_at_rank_1_has_no_depth_to_name():
     lists, grades, collection = drawn(1)
     first = {(t, lists[r, t][0]) for r in POOLED for t in TOPICS}
-    rows = be.qrels_frame(collection)
+    rows = be.trec.qrels_frame(collection)
     kept = [pair not in first for pair in zip(rows["topic"], rows["document"], strict=True)]
     with pytest.warns(UserWarning, match="not even at rank 1 are they judged"):
         be.adjust_scores(collection, judged_before=rows[kept], pool_depth=POOL_DEPTH)
@@ -403,12 +403,12 @@ def test_a_pool_without_judgments_at_rank_1_has_no_depth_to_name():
 def test_judgments_made_before_may_have_whole_numbers_for_labels_and_must_match_some():
     lists, grades = random_lists(5), random_grades(5)
     full = toy_collection(lists, grades, TOPICS)
-    runs, rows = be.runs_frame(full), be.qrels_frame(full)
+    runs, rows = be.trec.runs_frame(full), be.trec.qrels_frame(full)
     runs["document"], rows["document"] = (f["document"].str[1:].astype(int) for f in (runs, rows))
     table = pd.DataFrame({"run": [*POOLED, *UNPOOLED]})
     table["contributed"] = table["run"].isin(POOLED)
     numbered = be.read_collection(rows, runs, run_table=table)
-    first = be.qrels_frame(toy_collection(lists, grades))
+    first = be.trec.qrels_frame(toy_collection(lists, grades))
     by_number = pd.DataFrame(
         {"topic": first["topic"].astype(int), "document": first["document"].str[1:].astype(int)}
     )
@@ -445,7 +445,7 @@ def test_mistakes_are_named(options, said):
 
 def test_collections_that_cannot_be_adjusted_are_refused():
     lists, grades, collection = drawn(0)
-    runs, rows = be.runs_frame(collection), be.qrels_frame(collection)
+    runs, rows = be.trec.runs_frame(collection), be.trec.qrels_frame(collection)
     everyone = be.read_collection(rows, runs)
     with pytest.raises(ValueError, match="every run of the collection contributed"):
         be.adjust_scores(everyone)

@@ -9,7 +9,7 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-import bayeseval as be
+from bayeseval.adjustment import adjust_by_topics
 
 TRUE = np.array([0.9, 0.4, 0.7, 0.2, 0.6, 0.1, 0.35])
 UNPOOLED = np.array([0.6, 0.4, 0.5, 0.3, 0.1, 0.0, 0.3])
@@ -24,7 +24,7 @@ def adjusted(places, **options) -> xr.Dataset:
     """Adjustment with the true scores of these topics alone in sight."""
     common = np.isin(np.arange(TRUE.size), list(places))
     true = scores(np.where(common, TRUE, np.nan))
-    return be.adjust_by_topics(true, scores(UNPOOLED), scores(common).astype(bool), **options)
+    return adjust_by_topics(true, scores(UNPOOLED), scores(common).astype(bool), **options)
 
 
 def every_adjustment(n_common: int) -> xr.Dataset:
@@ -70,7 +70,7 @@ def test_true_scores_on_common_topics_and_adjusted_ones_elsewhere_have_the_same_
     random = np.random.default_rng(seed)
     true, unpooled = random.uniform(size=(2, 7))
     common = np.isin(np.arange(7), list(places))
-    result = be.adjust_by_topics(
+    result = adjust_by_topics(
         scores(true), scores(unpooled), scores(common).astype(bool), n_boot=0
     )
     mixed = np.where(common, true, unpooled + result.adjustment.item())
@@ -113,7 +113,7 @@ def test_the_same_bias_on_a_few_common_topics_tells_no_error(bias):
     true = UNPOOLED + np.array([bias, bias, bias, bias, 0.3, 0.3, 0.0])  # .1 + x - x is not .1
     common = scores(np.arange(7) < 4).astype(bool)
     with pytest.warns(UserWarning, match="^1 of 1 mean scores have the same difference on all"):
-        result = be.adjust_by_topics(scores(true), scores(UNPOOLED), common, random_seed=1)
+        result = adjust_by_topics(scores(true), scores(UNPOOLED), common, random_seed=1)
     assert result.adjustment.item() == pytest.approx(bias, abs=1e-12)
     assert result.adjusted.item() == pytest.approx(UNPOOLED.mean() + bias, abs=1e-12)
     assert result.topic_deviation.item() == pytest.approx(0, abs=1e-12)
@@ -122,7 +122,7 @@ def test_the_same_bias_on_a_few_common_topics_tells_no_error(bias):
     assert result.common_mean_error.item() > 0
     assert result.interval.attrs == {"ci_prob": 0.9, "ci_kind": "central"}
     with pytest.warns(UserWarning, match="the same difference"):
-        plain = be.adjust_by_topics(scores(true), scores(UNPOOLED), common, n_boot=0)
+        plain = adjust_by_topics(scores(true), scores(UNPOOLED), common, n_boot=0)
     assert not set(OF_BOOTSTRAP) & set(plain.data_vars)
 
 
@@ -132,8 +132,8 @@ def test_only_the_runs_whose_common_topics_show_no_spread_lose_their_error():
     shift = np.zeros((3, 7))
     shift[1, 2:4], shift[2] = 0.1, 0.05 * np.arange(7)
     with pytest.warns(UserWarning, match="^1 of 3 mean scores have the same difference"):
-        result = be.adjust_by_topics(cheap + shift, cheap, common, random_seed=1)
-    others = be.adjust_by_topics(
+        result = adjust_by_topics(cheap + shift, cheap, common, random_seed=1)
+    others = adjust_by_topics(
         cheap[1:] + shift[1:], cheap[1:], common, random_seed=1
     )  # warnings are errors
     xr.testing.assert_identical(result.isel(run=[1, 2]), others)
@@ -142,7 +142,7 @@ def test_only_the_runs_whose_common_topics_show_no_spread_lose_their_error():
 
 def test_no_bias_on_any_topic_is_known_to_be_none_where_all_are_common():
     everyone = scores(np.ones(7)).astype(bool)
-    result = be.adjust_by_topics(scores(UNPOOLED), scores(UNPOOLED), everyone, random_seed=1)
+    result = adjust_by_topics(scores(UNPOOLED), scores(UNPOOLED), everyone, random_seed=1)
     assert (result.adjustment.item(), result.standard_error.item()) == (0, 0)
     assert (result.helps.item(), result.confidence.item()) == (False, 0.0)
     assert result.bootstrap_confidence.item() == 0
@@ -166,8 +166,8 @@ def test_runs_and_measures_keep_their_labels_and_do_not_mix():
     )
     common = xr.DataArray([True, True, True, False, False, True, False], dims="topic")
     unadjusted = 0.8 * true  # differences are not the same on all topics
-    both = be.adjust_by_topics(true, unadjusted, common, random_seed=5)
-    one = be.adjust_by_topics(
+    both = adjust_by_topics(true, unadjusted, common, random_seed=5)
+    one = adjust_by_topics(
         true.sel(measure="n", run="b"),
         unadjusted.sel(measure="n", run="b"),
         common,
@@ -180,7 +180,7 @@ def test_a_topic_that_a_run_lacks_is_left_out_of_its_mean():
     unpooled = UNPOOLED.copy()
     unpooled[[2, 3]] = np.nan
     common = scores([1, 1, 1, 0, 0, 0, 0]).astype(bool)
-    result = be.adjust_by_topics(scores(TRUE), scores(unpooled), common, random_seed=1)
+    result = adjust_by_topics(scores(TRUE), scores(unpooled), common, random_seed=1)
     kept = np.array([0, 1, 4, 5, 6])
     assert result.adjustment.item() == pytest.approx(DELTA[:2].mean())
     assert result.adjusted.item() == pytest.approx(UNPOOLED[kept].mean() + DELTA[:2].mean())
@@ -193,7 +193,7 @@ def test_bootstrap_samples_without_a_topic_of_a_run_say_nothing_of_it():
     true = unpooled + 0.2 + 0.01 * random.random((2, 20))
     unpooled[1, 2:15] = np.nan  # the second run has two of the ten common topics
     scored = [xr.DataArray(values, dims=("run", "topic")) for values in (true, unpooled)]
-    result = be.adjust_by_topics(*scored, xr.DataArray(np.arange(20) < 10, dims="topic"))
+    result = adjust_by_topics(*scored, xr.DataArray(np.arange(20) < 10, dims="topic"))
     assert result.n_common.values.tolist() == [10, 2]
     np.testing.assert_array_equal(result.bootstrap_confidence, 1.0)  # as a is many errors from 0
 
@@ -206,21 +206,21 @@ def test_a_common_topic_without_true_or_unadjusted_score_is_named_and_not_droppe
     cheap = labelled([0.1, 0.2, 0.3, 0.4], "abcd")
     common = labelled([True, True, True], "abc")
     with pytest.raises(ValueError, match="topic 'c' is common and lacks a true score"):
-        be.adjust_by_topics(labelled([0.5, 0.6], "ab"), cheap, common)
+        adjust_by_topics(labelled([0.5, 0.6], "ab"), cheap, common)
     true = labelled([0.5, 0.6, 0.7], "abc")
     with pytest.raises(ValueError, match="topic 'c' is common and is no topic of the unadjusted"):
-        be.adjust_by_topics(true, cheap.sel(topic=["a", "b", "d"]), common)
+        adjust_by_topics(true, cheap.sel(topic=["a", "b", "d"]), common)
     runs = {"run": ["p", "q"]}
     with pytest.raises(ValueError, match="topic 'a' is common and lacks a true score"):
-        be.adjust_by_topics(true.expand_dims(run=["p"]), cheap.expand_dims(runs), common)
+        adjust_by_topics(true.expand_dims(run=["p"]), cheap.expand_dims(runs), common)
 
 
 def test_labels_are_matched_whatever_their_order_and_unlisted_topics_are_not_common():
     cheap = labelled(UNPOOLED, "abcdefg")
     true = labelled(TRUE, "abcdefg")
     listed = labelled([True, True, True], "gca")
-    result = be.adjust_by_topics(true.sel(topic=list("cga")), cheap, listed, n_boot=0)
-    everything = be.adjust_by_topics(true, cheap, cheap.topic.isin(list("acg")), n_boot=0)
+    result = adjust_by_topics(true.sel(topic=list("cga")), cheap, listed, n_boot=0)
+    everything = adjust_by_topics(true, cheap, cheap.topic.isin(list("acg")), n_boot=0)
     xr.testing.assert_allclose(result, everything)
     assert (result.n_topics.item(), result.n_common.item()) == (7, 3)
     assert result.adjustment.item() == pytest.approx(DELTA[[0, 2, 6]].mean(), abs=1e-12)
@@ -229,19 +229,19 @@ def test_labels_are_matched_whatever_their_order_and_unlisted_topics_are_not_com
 def test_mistakes_are_named():
     common = scores([0] * 7).astype(bool)
     with pytest.raises(ValueError, match="at least 1"):
-        be.adjust_by_topics(scores(TRUE), scores(UNPOOLED), common)
+        adjust_by_topics(scores(TRUE), scores(UNPOOLED), common)
     true = scores(np.where(np.arange(7) == 3, np.nan, TRUE))
     with pytest.raises(ValueError, match="topic '3' is common and lacks a true score"):
-        be.adjust_by_topics(true, scores(UNPOOLED), ~common)
+        adjust_by_topics(true, scores(UNPOOLED), ~common)
     with pytest.raises(ValueError, match="ci_prob"):
-        be.adjust_by_topics(scores(TRUE), scores(UNPOOLED), ~common, ci_prob=1.0)
+        adjust_by_topics(scores(TRUE), scores(UNPOOLED), ~common, ci_prob=1.0)
     for n_boot in (-1, 2.5):
         with pytest.raises(ValueError, match="n_boot"):
-            be.adjust_by_topics(scores(TRUE), scores(UNPOOLED), ~common, n_boot=n_boot)
+            adjust_by_topics(scores(TRUE), scores(UNPOOLED), ~common, n_boot=n_boot)
 
 
 def test_common_topics_without_any_score_are_refused():
     cheap = scores(UNPOOLED).where(xr.DataArray(np.arange(TRUE.size), dims="topic") > 0)
     first = xr.DataArray(np.arange(TRUE.size) == 0, dims="topic")
     with pytest.raises(ValueError, match="no common topic has a score to compare"):
-        be.adjust_by_topics(scores(TRUE), cheap, first, random_seed=1)
+        adjust_by_topics(scores(TRUE), cheap, first, random_seed=1)

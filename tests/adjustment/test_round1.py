@@ -13,7 +13,7 @@ NAMES = ("unadjusted", "adjusted", "common_mean")
 
 
 def judgments(path):
-    return be.qrels_frame(be.read_collection(path))
+    return be.trec.qrels_frame(be.read_collection(path))
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def stages(real_data, round1_runs):
 def scores(stages):
     """Scores by the judgments of round 1 and by all of them."""
     collection, first = stages
-    early = be.read_collection(first, be.runs_frame(collection))
+    early = be.read_collection(first, be.trec.runs_frame(collection))
     return [
         be.evaluate(judged, MEASURES, estimator="assumed").estimate
         for judged in (early, collection)

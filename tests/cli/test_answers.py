@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from bayeseval.cli.significance import marks_note, run_places, with_marks, with_places
 
 import bayeseval as be
 from bayeseval.cli import significance
-from bayeseval.cli.significance import marks_note, run_places, with_marks, with_places
 
 NUMBERS = ["estimate", "lower", "upper", "standardised"]
 

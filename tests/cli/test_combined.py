@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from bayeseval.cli.combining import remark_differences
 
 import bayeseval as be
 from bayeseval.cli import main
-from bayeseval.cli.combining import remark_differences
 from bayeseval.cli.rank import remark_groups
 
 MEASURE = ["-m", "P@10"]
@@ -100,7 +100,7 @@ def test_options_are_handed_on(command, words, labels, labelled, labelled_scores
         known = be.to_frame(sets)[["run", "estimate", "lower", "upper", "expected_rank"]]
         expected = known.set_index("run").loc[rows["run"]].reset_index(drop=True)
     else:
-        expected = be.to_frame(scores)[["estimate", "lower", "upper", "conflict"]]
+        expected = be.to_frame(scores)[["estimate", "lower", "upper", "unlike_model"]]
     pd.testing.assert_frame_equal(rows[list(expected)], expected, check_dtype=False, rtol=1e-9)
 
 
@@ -114,7 +114,7 @@ def test_evaluate_writes_the_combined_scores_beside_what_the_design_knows(comman
         np.testing.assert_allclose(rows[name], one[name], atol=1e-12)
     np.testing.assert_allclose(rows[["lower", "upper"]], one["interval"], atol=1e-12)
     assert rows["degrees_of_freedom"].isna().all()
-    for name in ("length_ratio", "model_weight", "conflict", "flagged"):
+    for name in ("length_ratio", "model_weight", "unlike_model"):
         np.testing.assert_allclose(rows[name], one[name], atol=1e-12)
     assert set(rows["model"]) == {"relevance_model"}
     ratio = float(one["length_ratio"].mean())

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from bayeseval.cli.combining import write_combined
 
 import bayeseval as be
 from bayeseval.cli import main
-from bayeseval.cli.combining import write_combined
 from bayeseval.inference import prior_fit
 from tests.cli.test_bad_input import check_refused
 from tests.posterior.handmade import handmade_fit
@@ -332,7 +332,7 @@ def pooled(files) -> Path:
     collection = be.read_collection(files / "qrels", [files / name for name in "abc"])
     pool = be.designs.depth_pool(collection, 5)
     sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1))
-    be.write_qrels(sampled, files / "judged")
+    be.trec.write_qrels(sampled, files / "judged")
     return files
 
 

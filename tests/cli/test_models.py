@@ -1,8 +1,8 @@
 """The models that `fit` offers, and those that the package has."""
 
 import pytest
-
 from bayeseval.cli.models import MODELS, takes
+
 from bayeseval.models.table import kind_of
 from tests.small import small_collection
 

@@ -17,7 +17,7 @@ def test_complete_judgments_become_a_page(command, files, words):
     assert (code, out) == (0, "") and err.splitlines()[-1].endswith("open it in a browser")
     assert page.startswith("<!doctype html>") and "<h1>All &lt;judged&gt;</h1>" in page
     collection = be.read_collection(files / "qrels", [files / name for name in "abc"])
-    same = be.report.evaluation_page(collection, "P@5", title="All <judged>", random_seed=3)
+    same = be.reporting.evaluation_page(collection, "P@5", title="All <judged>", random_seed=3)
     assert page == same
 
 

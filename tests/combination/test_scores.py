@@ -15,7 +15,7 @@ def drawn(low=0, high=1):
     collection = be.simulate.urn_collection(
         [0.05, 0.3, 0.1, 0.2], n_topics=12, prevalence=0.08, shared=0.5, random_seed=3
     )
-    runs, judged = be.runs_frame(collection), be.qrels_frame(collection)
+    runs, judged = be.trec.runs_frame(collection), be.trec.qrels_frame(collection)
     table = pd.DataFrame({"run": np.unique(runs["run"]), "contributed": [True] * 3 + [False]})
     judged["grade"] = np.where(judged["grade"] > 0, high, low)
     whole = be.read_collection(judged, runs, run_table=table)
@@ -35,7 +35,7 @@ def scores(sampled):
     )
 
 
-def stepwise(sampled, how, external=(), **options):
+def stepwise(sampled, how, external=()):
     """The same step by step."""
     level = how.get("relevance_level", 1)
     mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn", **how), ci_prob=0.8)
@@ -43,19 +43,17 @@ def stepwise(sampled, how, external=(), **options):
     model = be.models.relevance_model(sampled, relevance_level=level, external=external)
     fitted = be.fit(model, approximation="laplace", draws=100, random_seed=2)
     post = be.posterior_scores(fitted, sampled, MEASURES, random_seed=2)
-    both = be.combine(mean, post, covariance=matrix, **options)
-    groups = options.get("groups")
-    alone = be.summarize(be.with_model_errors(post, groups=groups, random_seed=2), ci_prob=0.8)
+    both = be.combine(mean, post, covariance=matrix)
+    alone = be.with_model_errors(post, ci_prob=0.8)
     return mean, both, be.compare_intervals(mean, alone, both)
 
 
 def check_alike(scores, mean, both, table):
     """Every variable is that of the steps."""
     xr.testing.assert_equal(scores[list(both)], both)
-    np.testing.assert_array_equal(scores["flagged"], table["flagged"])
     ratio = table["length_ratio"].sel(source="combined").transpose("measure", "run")
     np.testing.assert_array_equal(scores["length_ratio"], ratio)
-    for name in ("outside_weight", "n_topics", "n_limited", "poorly_known_topics"):
+    for name in ("outside_weight", "n_topics"):
         np.testing.assert_array_equal(scores[name], mean[name])
 
 
@@ -64,7 +62,7 @@ def test_they_are_those_of_the_steps_one_by_one(sampled, scores):
     assert scores["group"].to_numpy().tolist() == ["contributed"] * 3 + ["new"]
 
 
-def test_labels_levels_and_what_is_promised_are_handed_on():
+def test_labels_and_levels_are_handed_on():
     """Grades 2 and 4, of which 3 or more are relevant, and labels."""
     graded = drawn(2, 4)
     pairs = graded.to_dataset()
@@ -76,13 +74,9 @@ def test_labels_levels_and_what_is_promised_are_handed_on():
         }
     )
     labelled = be.add_predictions(graded, "judge", labels)
-    groups = dict.fromkeys(pairs["run"].to_numpy().tolist(), "new")
     how = {"relevance_level": 3}
-    promised = {"guarantee": "each", "groups": groups}
-    found = be.combined_scores(
-        labelled, MEASURES, ci_prob=0.8, draws=100, random_seed=2, **how, **promised
-    )
-    check_alike(found, *stepwise(labelled, how, ["judge"], **promised))
+    found = be.combined_scores(labelled, MEASURES, ci_prob=0.8, draws=100, random_seed=2, **how)
+    check_alike(found, *stepwise(labelled, how, ["judge"]))
 
 
 def test_the_model_learns_from_the_runs_that_it_is_told_to_learn_from(sampled):
@@ -124,7 +118,7 @@ def test_runs_are_compared_by_their_covariance(scores):
 
 def test_copies_have_the_same_score_whenever_they_come(sampled):
     """Of a run that the model learned from, and of one that came later."""
-    runs = be.runs_frame(sampled)
+    runs = be.trec.runs_frame(sampled)
     copies = {"copy": "run001", "again": "run004"}
     added = [runs[runs["run"] == run].assign(run=name) for name, run in copies.items()]
     more = be.add_runs(sampled, pd.concat(added))
@@ -166,9 +160,9 @@ def test_topics_without_judgments_are_told_once():
     whole = be.simulate.urn_collection([0.05, 0.3, 0.1], n_topics=8, prevalence=0.1, random_seed=3)
     design = be.designs.pps_strata(whole, budget=20)
     selected = be.draw(design, random_seed=4)
-    judged = be.qrels_frame(be.reveal(whole, design, selected))
+    judged = be.trec.qrels_frame(be.reveal(whole, design, selected))
     begun = judged[judged["topic"] != judged["topic"].iloc[0]]
-    runs = be.read_collection(None, be.runs_frame(whole))
+    runs = be.read_collection(None, be.trec.runs_frame(whole))
     fewer = be.attach_judgments(runs, design.assign(selected=selected), begun)
     with pytest.warns(UserWarning) as said:
         be.combined_scores(fewer, "P@10", draws=50, random_seed=1)
@@ -177,8 +171,8 @@ def test_topics_without_judgments_are_told_once():
 
 def test_topics_without_documents_are_told_once():
     whole = be.simulate.urn_collection([0.05, 0.3, 0.1], n_topics=8, prevalence=0.1, random_seed=3)
-    runs = be.runs_frame(whole)
-    fewer = be.read_collection(be.qrels_frame(whole), runs[runs["topic"] != "8"])
+    runs = be.trec.runs_frame(whole)
+    fewer = be.read_collection(be.trec.qrels_frame(whole), runs[runs["topic"] != "8"])
     design = be.designs.pps_strata(fewer, budget=20)
     sampled = be.reveal(fewer, design, be.draw(design, random_seed=4))
     with pytest.warns(UserWarning) as said:
@@ -189,7 +183,7 @@ def test_topics_without_documents_are_told_once():
 
 def test_where_all_late_runs_are_copies_nothing_departs(sampled):
     old = be.select(sampled, runs=["run001", "run002", "run003"])
-    runs = be.runs_frame(old)
+    runs = be.trec.runs_frame(old)
     late = be.add_runs(old, runs[runs["run"] == "run002"].assign(run="copy"))
     scores = be.combined_scores(late, "P@10", draws=50, random_seed=2)
     assert scores["group"].to_numpy().tolist() == ["contributed"] * 4
@@ -242,8 +236,6 @@ def test_measures_of_grades_are_combined_with_a_model_of_grades():
         ("Bpref", {}, "Bpref has no posterior scores"),
         ("P@10", {"relevance_level": 1.5}, "relevance_level"),
         ("P@10", {"ci_prob": 2.0}, "ci_prob must lie between 0 and 1"),
-        ("P@10", {"guarantee": "all"}, "guarantee must be one of average, each"),
-        ("P@10", {"groups": {"run001": "new"}}, "groups has no group for run"),
         ("P@10", {"draws": 1}, "draws is 1; allowed: a whole number, 2 or more"),
     ],
 )

@@ -7,8 +7,13 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.designs.dynamic import planned, staged_design
-from bayeseval.designs.dynamic_stages import StagedSample, empty_sample, opened_stage
+from bayeseval.designs.dynamic import (
+    StagedSample,
+    empty_sample,
+    opened_stage,
+    planned,
+    staged_design,
+)
 
 OPTIONS = {
     "relevance_level": 1,
@@ -76,6 +81,14 @@ def enumerated(collection, n_stages: int, aim: str) -> list[xr.DataTree]:
             be.designs.with_stage_predictions(be.reveal(collection, design, chosen), design)
         )
     return trees
+
+
+def dynamic_sample(collection: xr.DataTree, **options) -> xr.Dataset:
+    """All stages of a dynamic sample, simulated on a collection with complete judgments."""
+    design, options = None, {"frame": "judged"} | options
+    while design is None or design.attrs["stages_left"]:
+        design = be.designs.dynamic_stage(collection, design, **options)
+    return design
 
 
 def urn_toy() -> xr.DataTree:

@@ -160,7 +160,7 @@ def test_a_design_that_holds_its_sample_needs_none_beside_it(collection):
             be.reveal(collection, design, sample)["judgments"].to_dataset(),
         )
     options = {"budget": 4, "n_strata": 2, "n_stages": 1}
-    staged = be.designs.dynamic_sampling(collection, **options, random_seed=1)
+    staged = be.designs.dynamic_stage(collection, **options, random_seed=1)
     assert int(be.reveal(collection, staged)["judgments/grade"].notnull().sum()) == int(
         staged["selected"].sum()
     )
@@ -363,5 +363,5 @@ def test_a_topic_of_a_poisson_sample_that_waits_for_its_judgments_scores_nan(col
     assert scores.sel(topic="1").notnull().all() and scores.sel(topic="2").isnull().all()
     whole = be.attach_judgments(rankings, known, both)
     assert be.evaluate(whole, "P@3", estimator="stat").estimate.notnull().all()
-    with pytest.warns(UserWarning, match="does not say which pairs were selected"):
+    with pytest.warns(UserWarning, match="does not record which pairs were selected"):
         be.attach_judgments(rankings, design, both.iloc[1:])

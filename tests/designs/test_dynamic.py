@@ -8,9 +8,8 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.designs.dynamic import planned
-from bayeseval.designs.dynamic_stages import predicted_logit
-from tests.designs.staged import OPTIONS, any_logit, enumerated, toy, urn_toy
+from bayeseval.designs.dynamic import planned, predicted_logit
+from tests.designs.staged import OPTIONS, any_logit, dynamic_sample, enumerated, toy, urn_toy
 from tests.estimators.test_unbiased import numerators, true_numerators
 
 LINEAR = ["P@3", "P@8", "RBP(p=0.8)", "DCG@6", "NumRel"]
@@ -28,7 +27,7 @@ CASES = {
 def samples(request) -> list[xr.DataTree]:
     n_stages, aim, model = CASES[request.param]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bayeseval.designs.dynamic_stages.predicted_logit", model)
+        patch.setattr("bayeseval.designs.dynamic.predicted_logit", model)
         return enumerated(toy(), n_stages, aim)
 
 
@@ -81,9 +80,7 @@ def collection() -> xr.DataTree:
 
 @pytest.mark.parametrize("n_stages", [1, 3, 8])
 def test_every_frame_pair_is_in_one_stratum_and_the_budget_is_spent(collection, n_stages):
-    design = be.designs.dynamic_sampling(
-        collection, budget=24, n_strata=8, n_stages=n_stages, random_seed=1
-    )
+    design = dynamic_sample(collection, budget=24, n_strata=8, n_stages=n_stages, random_seed=1)
     stratum = design.stratum.to_numpy()
     assert (stratum >= 0).all()
     np.testing.assert_array_equal(np.bincount(stratum), design.stratum_size)
@@ -98,21 +95,21 @@ def test_every_frame_pair_is_in_one_stratum_and_the_budget_is_spent(collection, 
 
 
 def test_one_stage_is_the_stratified_design(collection):
-    one = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, n_stages=1, random_seed=1)
+    one = dynamic_sample(collection, budget=24, n_strata=8, n_stages=1, random_seed=1)
     plain = be.designs.pps_strata(collection, budget=24, n_strata=8)
     xr.testing.assert_equal(one[list(plain.data_vars)], plain.drop_vars("topic"))
 
 
 def test_no_stage_looks_at_a_grade_that_was_not_drawn(collection):
     options = {"budget": 24, "n_strata": 8, "n_stages": 4, "random_seed": 1}
-    design = be.designs.dynamic_sampling(collection, **options)
+    design = dynamic_sample(collection, **options)
     flipped = collection.copy()
     grade = collection["judgments/grade"]
     flipped["judgments/grade"] = grade.where(design.selected, 1 - grade)
-    xr.testing.assert_identical(be.designs.dynamic_sampling(flipped, **options), design)
+    xr.testing.assert_identical(dynamic_sample(flipped, **options), design)
     early = design.selected & (design.stratum_topic[design.stratum] == 1)
     flipped["judgments/grade"] = grade.where(~early, 1 - grade)
-    other = be.designs.dynamic_sampling(flipped, **options)
+    other = dynamic_sample(flipped, **options)
     assert (other.stratum != design.stratum).any()
 
 
@@ -125,9 +122,7 @@ SIZES = {
 
 @pytest.mark.parametrize("aim", SIZES)
 def test_the_strata_of_a_stage_go_from_large_documents_to_small_ones(collection, aim):
-    design = be.designs.dynamic_sampling(
-        collection, budget=24, n_strata=8, n_stages=2, aim=aim, random_seed=1
-    )
+    design = dynamic_sample(collection, budget=24, n_strata=8, n_stages=2, aim=aim, random_seed=1)
     _, plan = planned(collection, n_stages=2, aim=aim, **(OPTIONS | {"budget": 24, "n_strata": 8}))
     size = SIZES[aim](design.predicted_relevance.to_numpy(), plan.frame.fused_rank)
     stratum = design.stratum.to_numpy()
@@ -140,8 +135,7 @@ def test_the_strata_of_a_stage_go_from_large_documents_to_small_ones(collection,
 def test_runs_that_did_not_contribute_change_nothing(collection):
     both = be.dual_runs(collection, random_seed=1)
     one, two = (
-        be.designs.dynamic_sampling(tree, budget=24, n_strata=8, random_seed=1)
-        for tree in (collection, both)
+        dynamic_sample(tree, budget=24, n_strata=8, random_seed=1) for tree in (collection, both)
     )
     xr.testing.assert_identical(one, two)
 
@@ -159,20 +153,13 @@ def test_runs_that_did_not_contribute_change_nothing(collection):
 )
 def test_a_plan_that_cannot_be_is_refused(collection, options, message):
     with pytest.raises(ValueError, match=message):
-        be.designs.dynamic_sampling(collection, **{"budget": 24, "random_seed": 1} | options)
+        dynamic_sample(collection, **{"budget": 24, "random_seed": 1} | options)
 
 
 def test_strata_and_stages_shrink_to_what_the_budget_allows(collection):
     with pytest.warns(UserWarning, match="n_strata is 20, and shrinks to 3: the budget has no"):
-        design = be.designs.dynamic_sampling(collection, budget=3, random_seed=1)
-    asked = be.designs.dynamic_sampling(collection, budget=3, n_strata=3, n_stages=3, random_seed=1)
+        design = dynamic_sample(collection, budget=3, random_seed=1)
+    asked = dynamic_sample(collection, budget=3, n_strata=3, n_stages=3, random_seed=1)
     xr.testing.assert_identical(design, asked)
     n_topics = collection.sizes["topic"]
     assert design["stratum_sample_size"].to_numpy().tolist() == [1] * 3 * n_topics
-
-
-def test_simulated_dynamic_sampling_needs_grades(collection):
-    bare = collection.copy()
-    del bare["judgments"]
-    with pytest.raises(ValueError, match="dynamic_sampling follows the judgments"):
-        be.designs.dynamic_sampling(bare, budget=24, random_seed=1)

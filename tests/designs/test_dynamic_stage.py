@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from tests.designs.staged import urn_toy
+from tests.designs.staged import dynamic_sample, urn_toy
 
 
 @pytest.fixture(scope="module")
@@ -16,8 +16,8 @@ def collection() -> xr.DataTree:
 
 def test_stages_judged_one_by_one_make_the_simulated_sample(collection, tmp_path):
     options = {"budget": 24, "n_strata": 8, "n_stages": 3, "random_seed": 5}
-    simulated = be.designs.dynamic_sampling(collection, frame="retrieved", **options)
-    truth = be.qrels_frame(collection)
+    simulated = dynamic_sample(collection, frame="retrieved", **options)
+    truth = be.trec.qrels_frame(collection)
     unjudged = collection.copy()
     del unjudged["judgments"]
     judged, design = unjudged, None
@@ -59,13 +59,13 @@ def test_a_stage_that_does_not_fit_the_one_before_is_refused(collection):
 
 
 def test_a_design_in_stages_cannot_be_drawn_again(collection):
-    design = be.designs.dynamic_sampling(collection, budget=40, n_strata=8, random_seed=1)
+    design = dynamic_sample(collection, budget=40, n_strata=8, random_seed=1)
     with pytest.raises(ValueError, match="follow its own judgments.*another random_seed"):
         be.draw(design, random_seed=1)
 
 
 def test_predictions_join_those_that_are_there_already(collection):
-    design = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, random_seed=1)
+    design = dynamic_sample(collection, budget=24, n_strata=8, random_seed=1)
     one = be.designs.with_stage_predictions(collection, design, name="first")
     two = be.designs.with_stage_predictions(one, design.isel(pair=slice(5, None)))
     np.testing.assert_array_equal(two["predictors/first"], design.predicted_relevance)
@@ -97,7 +97,7 @@ def test_stages_come_to_an_end_where_the_budget_covers_the_frame(n_documents, op
         left.append(design.attrs["stages_left"])
     assert left == list(range(n_stages))[::-1]
     assert design.selected.all() and design.stratum_stage.max() + 1 == n_stages
-    whole = be.designs.dynamic_sampling(small, frame="retrieved", random_seed=2, **options)
+    whole = dynamic_sample(small, frame="retrieved", random_seed=2, **options)
     xr.testing.assert_identical(whole, design)
     with pytest.raises(ValueError, match=f"previous has all of its {n_stages} stages"):
         be.designs.dynamic_stage(small, design, random_seed=2, **options)
@@ -105,7 +105,7 @@ def test_stages_come_to_an_end_where_the_budget_covers_the_frame(n_documents, op
 
 @pytest.fixture(scope="module")
 def revealed(collection) -> xr.DataTree:
-    design = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, random_seed=1)
+    design = dynamic_sample(collection, budget=24, n_strata=8, random_seed=1)
     return be.reveal(collection, design, design.selected)
 
 
@@ -142,8 +142,8 @@ def test_a_placed_design_knows_its_stages_and_predictions(revealed, change, tmp_
 
 
 def test_a_judged_design_keeps_its_stages(collection, revealed):
-    design = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, random_seed=1)
-    judged = be.attach_judgments(collection, design, be.qrels_frame(revealed))
+    design = dynamic_sample(collection, budget=24, n_strata=8, random_seed=1)
+    judged = be.attach_judgments(collection, design, be.trec.qrels_frame(revealed))
     xr.testing.assert_equal(judged["design/stratum_stage"], design.stratum_stage)
 
 
@@ -159,13 +159,13 @@ def test_dyn_warns_once_of_a_prediction_that_learns_from_later_stages(revealed, 
 
 @pytest.mark.parametrize("predictor", [("constant", 0.3), ("external", "dynamic_sampling")])
 def test_dyn_says_nothing_of_a_prediction_that_does_not_learn(collection, revealed, predictor):
-    design = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, random_seed=1)
+    design = dynamic_sample(collection, budget=24, n_strata=8, random_seed=1)
     tree = be.designs.with_stage_predictions(revealed, design)
     be.evaluate(tree, "P@10", estimator="dyn", predictor=predictor)  # warnings are errors here
 
 
 def test_dyn_says_nothing_of_one_stage(collection):
-    one = be.designs.dynamic_sampling(collection, budget=24, n_strata=8, n_stages=1, random_seed=1)
+    one = dynamic_sample(collection, budget=24, n_strata=8, n_stages=1, random_seed=1)
     be.evaluate(be.reveal(collection, one, one.selected), "P@10", estimator="dyn")
 
 

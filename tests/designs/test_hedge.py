@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeseval as be
-from bayeseval.designs.hedge import loss_sizes
+from bayeseval.designs.adaptive import loss_sizes
 from tests.designs.test_move_to_front import DOCUMENTS, judged, made
 
 

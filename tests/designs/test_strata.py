@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayeseval as be
-from bayeseval.designs.strata import (
+from bayeseval.designs.stratified import (
     allocated,
     equal_sizes,
     exponential_sizes,

@@ -40,7 +40,7 @@ def test_it_is_the_sample_once_and_the_order_is_the_seeds(sample):
 
 def test_what_has_a_grade_is_left_out_by_its_labels(collection, sample):
     topic, document = min(selected(sample))
-    runs = be.runs_frame(collection)
+    runs = be.trec.runs_frame(collection)
     known = pd.DataFrame({"topic": [topic], "document": [document], "grade": [0]})
     begun = be.read_collection(known, runs[runs["topic"] == topic])  # other pairs, another order
     left = be.designs.to_judge(sample, begun, random_seed=1)

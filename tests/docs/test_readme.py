@@ -60,5 +60,5 @@ def test_the_script_runs_on_the_same_files(folder, monkeypatch, capsys):
         exec(compile(block("script"), "README.md", "exec"), {})
     plt.close("all")
     printed = capsys.readouterr().out
-    assert "run105" in printed and "conflict" in printed
+    assert "run105" in printed and "unlike_model" in printed
     assert (folder / "intervals.png").exists()

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeseval as be
-from bayeseval.estimators.condensed import CondensedOptions, condensed_list
-from bayeseval.frame.lists import CollectionLists, TopicLists
+from bayeseval.estimators.judged import CondensedOptions, condensed_list
+from bayeseval.frame.rankings import CollectionLists, TopicLists
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import preference_scores
-from tests.small import small_collection
+from tests.small import sample, small_collection
 
 NAMES = [
     "P@3", "RBP(p=0.8)", "RBP(p=0.5)@3", "DCG@4", "nDCG", "nDCG@3", "AP", "AP@3", "AP(rel=2)",
@@ -34,10 +34,8 @@ def condensed(name, position, grade, **options):
 
 
 def sampled_collection(n_replicates):
-    collection = small_collection()
-    design = be.designs.uniform_strata(collection, budget=4, n_strata=2, random_seed=3)
-    selected = be.draw(design, n_replicates=n_replicates, random_seed=1)
-    return be.reveal(collection, design, selected)
+    how = {"budget": 4, "n_strata": 2, "random_seed": 3, "n_replicates": n_replicates}
+    return sample(small_collection(), "uniform_strata", **how)
 
 
 def as_frames(sampled, replicate):
@@ -45,7 +43,7 @@ def as_frames(sampled, replicate):
     one = sampled["judgments/grade"].isel(replicate=replicate).to_numpy()
     documents = sampled["document"].to_numpy()
     topics = sampled["topic"].to_numpy()[sampled["pair_topic"].to_numpy()]
-    runs = be.runs_frame(sampled)
+    runs = be.trec.runs_frame(sampled)
     return topics, documents, one, runs
 
 

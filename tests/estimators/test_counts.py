@@ -1,36 +1,84 @@
-"""The counts of all topics: likelihood, search, and posterior draws."""
+"""The counts of all topics: likelihood, search, posterior draws, and what ratios divide by."""
 
+import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+import scipy.optimize
 from scipy.special import expit
 from scipy.stats import multivariate_normal
 
-from bayeseval.estimators.counts import model
+from bayeseval.estimators.counts import CountModel, CountsMisfit, TopicCounts, fit
 from bayeseval.estimators.counts.cells import Counts
-from bayeseval.estimators.counts.choice import fit_counts
-from bayeseval.estimators.counts.kernel import (
-    likelier_by_others,
-    place_densities,
-    place_nodes,
-    topic_mode,
-    unsampled_relevant,
-    widened,
-)
-from bayeseval.estimators.counts.mode import draw_directions
-from bayeseval.estimators.counts.model import CountFit
-from bayeseval.estimators.counts.start import quasi_likelihood
-from tests.estimators.small_counts import grid_posterior, many_counts, small_counts
+from bayeseval.estimators.counts.fit import CountFit, draw_directions, fit_counts, quasi_likelihood
+from bayeseval.estimators.counts.kernel import place_densities, topic_mode, unsampled_relevant
+from bayeseval.estimators.ratios import _over_counts, by_counts
+from bayeseval.estimators.topic_scores import TopicScore
+from bayeseval.frame.sample import Sample
+
+
+def small_counts(n_topics=4, n_cells=3, seed=1, none=()) -> Counts:
+    """Counts of a few topics, those of the topics ``none`` without a relevant document."""
+    random = np.random.default_rng(seed)
+    n = n_topics * n_cells
+    slope = np.tile(np.linspace(-1.2, 1.2, n_cells), n_topics)
+    sampled = random.integers(0, 8, n).astype(float)
+    relevant = random.binomial(sampled.astype(int), expit(-1.0 - slope)).astype(float)
+    relevant *= ~np.repeat(np.isin(np.arange(n_topics), none), n_cells)
+    curve = np.column_stack([np.ones(n), slope])
+    return Counts(np.arange(0, n + 1, n_cells), relevant, sampled, curve, slope)
+
+
+def grid_posterior(counts, topic, hyper, points=401):
+    """Log integral over one topic's effects on a fine grid, and the grid's posterior."""
+    inside = slice(*counts.start[topic : topic + 2])
+    s0, s1, rho = np.exp(hyper[-3]), np.exp(hyper[-2]), np.tanh(hyper[-1])
+    axis = np.linspace(-9.0, 9.0, points)
+    u0, u1 = np.meshgrid(axis * s0, axis * s1, indexing="ij")
+    covariance = [[s0**2, rho * s0 * s1], [rho * s0 * s1, s1**2]]
+    density = multivariate_normal.logpdf(np.stack([u0, u1], axis=-1), cov=covariance)
+    eta = counts.curve[inside] @ hyper[:-3]
+    for k, n, base, z in zip(
+        counts.relevant[inside], counts.sampled[inside], eta, counts.slope[inside], strict=True
+    ):
+        logit = base + u0 + u1 * z
+        density = density + k * logit - n * np.logaddexp(0.0, logit)
+    step = (axis[1] - axis[0]) ** 2 * s0 * s1
+    highest = density.max()
+    mass = np.exp(density - highest)
+    return highest + np.log(mass.sum() * step), mass / mass.sum(), u0, u1
+
+
+def topics_without_any(n_without: int, seed: int) -> tuple[Counts, np.ndarray, np.ndarray]:
+    """45 topics of four cells; of the others' 20 relevant documents a sample shows some five."""
+    random = np.random.default_rng(seed)
+    size, sampled = np.tile([20.0, 40.0, 80.0, 160.0], 45), np.tile([8.0] * 4, 45)
+    share = np.array([0.4, 0.12, 0.05, 0.02]) * np.exp(random.normal(0.0, 0.5, (45, 1)))
+    share[:n_without] = 0.0
+    relevant = random.binomial(sampled.astype(int), share.clip(max=0.9).ravel()).astype(float)
+    place = np.tile(np.arange(4.0), 45)
+    curve = np.column_stack([np.ones(180), (place - 1.5) / 1.118])
+    counts = Counts(np.arange(0, 181, 4), relevant, sampled, curve, curve[:, 1])
+    return counts, size - sampled, relevant.reshape(45, 4).sum(axis=1) == 0.0
 
 
 def test_the_quadrature_is_the_integral_on_a_fine_grid():
-    counts = small_counts()
-    fit = CountFit(counts)
-    hyper = np.array([-1.2, -0.7, 0.1, -0.4, 0.3])
+    counts, hyper = small_counts(), np.array([-1.2, -0.7, 0.1, -0.4, 0.3])
     grid = sum(grid_posterior(counts, topic, hyper)[0] for topic in range(4))
-    assert fit._likelihood(hyper)[0] == pytest.approx(grid, abs=2e-4)
+    assert CountFit(counts).log_likelihood(hyper)[0] == pytest.approx(grid, abs=2e-4)
+
+
+def test_a_topic_that_shows_none_may_have_none():
+    counts = small_counts(none=[1, 3])
+    with_none = CountFit(counts, shows_none=np.array([False, True, False, True]))
+    hyper = np.array([-1.2, -0.7, 0.1, -0.4, 0.3, -0.8])
+    share = expit(-0.8)
+    some = np.array([grid_posterior(counts, topic, hyper[:-1])[0] for topic in range(4)])
+    shows_none = share + (1.0 - share) * np.exp(some[[1, 3]])
+    expected = np.log(shows_none).sum() + (np.log(1.0 - share) + some[[0, 2]]).sum()
+    assert with_none.log_likelihood(hyper)[0] == pytest.approx(expected, abs=2e-4)
 
 
 def test_densities_at_nodes_are_sums_of_logarithms_however_they_are_added():
@@ -40,7 +88,8 @@ def test_densities_at_nodes_are_sums_of_logarithms_however_they_are_added():
     eta = np.array([-1.0, 0.5, 1.0, -0.2, -3.0, 2.0, 400.0, -400.0, 0.0, 55.0, 60.0])
     slope = np.linspace(-1.5, 1.5, sampled.size)
     precision = np.array([[1.5, 0.3], [0.3, 0.8]])
-    point, mode, root = model._rule()[0], np.array([0.3, -0.2]), (0.7, -0.2, 0.9)
+    point, mode = np.polynomial.hermite_e.hermegauss(7)[0], np.array([0.3, -0.2])
+    root = (0.7, -0.2, 0.9)
     node = np.stack(np.meshgrid(point, point, indexing="ij"), axis=-1).reshape(-1, 2)
     node = mode + node @ np.array([[root[0], root[1]], [0.0, root[2]]])
     p, density = np.zeros((sampled.size, len(node))), np.zeros(len(node))
@@ -52,31 +101,27 @@ def test_densities_at_nodes_are_sums_of_logarithms_however_they_are_added():
     np.testing.assert_allclose(p, np.where(sampled[:, None] > 0, expit(logit), 0.0), atol=1e-14)
 
 
-def test_the_gradient_is_the_slope_of_the_log_posterior():
-    fit = CountFit(small_counts(n_topics=6, seed=3))
-    hyper = np.array([-0.9, -0.5, -0.2, -0.6, 0.4])
-    gradient = fit._loss(hyper)[1]
-    step = 1e-5 * np.eye(5)
-    slope = [(fit._loss(hyper + h)[0] - fit._loss(hyper - h)[0]) / 2e-5 for h in step]
-    np.testing.assert_allclose(gradient, slope, rtol=5e-3, atol=5e-3)
+@pytest.mark.parametrize("none", [[], [0, 2, 5]])
+def test_the_gradient_is_the_slope_of_the_log_posterior(none):
+    counts = small_counts(n_topics=6, seed=3, none=none)
+    shows_none = np.isin(np.arange(6), none) if none else None
+    hyper = np.array([-0.9, -0.5, -0.2, -0.6, 0.4] + [-1.1] * bool(none))
+    loss = CountFit(counts, shows_none=shows_none).loss
+    step = 1e-5 * np.eye(hyper.size)
+    slope = [(loss(hyper + h)[0] - loss(hyper - h)[0]) / 2e-5 for h in step]
+    np.testing.assert_allclose(loss(hyper)[1], slope, rtol=5e-3, atol=5e-3)
 
 
-def test_the_fit_is_at_the_top_of_the_log_posterior():
-    fit = CountFit(small_counts(n_topics=8, seed=5))
-    assert np.abs(fit._loss(fit.hyper)[1]).max() < 0.02
-
-
-@pytest.mark.parametrize("lacking", [False, True])
-def test_the_search_ends_where_one_from_afar_does(lacking):
-    counts = small_counts(n_topics=20, n_cells=6, seed=5)
-    relevant = counts.relevant * ~np.repeat(np.arange(20) % 4 == 1, 6)
-    none = np.add.reduceat(relevant, counts.start[:-1]) == 0.0
-    fit = CountFit(replace(counts, relevant=relevant), shows_none=none if lacking else None)
-    hyper, log_density = fit.hyper, fit.log_density
-    afar = np.append(np.zeros(fit.n_hyper), [-1.0] * lacking)
-    fit._search(afar, np.eye(afar.size))
-    assert fit.log_density == pytest.approx(log_density, abs=1e-4)
-    np.testing.assert_allclose(fit.hyper, hyper, atol=0.01)
+@pytest.mark.parametrize("none", [[], [1, 5, 9, 13, 17]])
+def test_the_search_ends_at_the_top_where_one_from_afar_does(none):
+    counts = small_counts(n_topics=20, n_cells=6, seed=5, none=none)
+    shown = np.add.reduceat(counts.relevant, counts.start[:-1])
+    found = CountFit(counts, shows_none=shown == 0.0 if none else None)
+    assert np.abs(found.loss(found.hyper)[1]).max() < 0.02
+    afar = np.append(np.zeros(found.n_hyper), [-1.0] * bool(none))
+    again = scipy.optimize.minimize(found.loss, afar, jac=True, method="L-BFGS-B")
+    assert found.log_density == pytest.approx(-again.fun, abs=1e-4)
+    np.testing.assert_allclose(found.hyper, again.x, atol=0.01)
 
 
 def test_the_search_begins_at_the_mode_of_coefficients_and_effects():
@@ -92,17 +137,9 @@ def test_the_search_begins_at_the_mode_of_coefficients_and_effects():
         prior = np.square(value[: beta.size] / prior_sd).sum() + np.square(effect / effect_sd).sum()
         return 0.5 * prior - of_counts.sum()
 
-    found = minimize(loss, np.zeros(beta.size + 40))
-    np.testing.assert_allclose(beta, found.x[: beta.size], atol=0.02)
-    np.testing.assert_allclose(root @ root.T, found.hess_inv[: beta.size, : beta.size], atol=0.05)
-
-
-def test_the_search_begins_at_the_prior_where_there_are_no_documents():
-    none = np.zeros(0)
-    counts = Counts(np.zeros(3, dtype=np.int64), none, none, np.zeros((0, 2)), none)
-    beta, root = quasi_likelihood(counts, np.array([10.0, 5.0]), np.ones(2))
-    np.testing.assert_allclose(beta, 0.0, atol=1e-12)
-    np.testing.assert_allclose(root @ root.T, np.diag([100.0, 25.0]))
+    mode = scipy.optimize.minimize(loss, np.zeros(beta.size + 40))
+    np.testing.assert_allclose(beta, mode.x[: beta.size], atol=0.02)
+    np.testing.assert_allclose(root @ root.T, mode.hess_inv[: beta.size, : beta.size], atol=0.05)
 
 
 def test_topics_without_documents_do_not_move_where_the_search_begins():
@@ -111,14 +148,11 @@ def test_topics_without_documents_do_not_move_where_the_search_begins():
     given = np.full(counts.curve.shape[1], 5.0), np.ones(2)
     for one, other in zip(quasi_likelihood(counts, *given), quasi_likelihood(more, *given)):
         np.testing.assert_array_equal(one, other)
-
-
-def test_three_slopes_that_are_one_are_the_usual_one():
-    """Half of the topics have none, half are relevant throughout: two modes of their share."""
-    relevant = np.tile([0.0, 5000.0], 30)
-    counts = Counts(np.arange(61), relevant, np.full(60, 5000.0), np.ones((60, 1)), np.zeros(60))
-    fit = fit_counts(counts, np.zeros((2, 60)), shows_none=relevant == 0.0, lowest=False)
-    assert fit._counts is counts
+    none = np.zeros(0)
+    nothing = Counts(np.zeros(3, dtype=np.int64), none, none, np.zeros((0, 2)), none)
+    beta, root = quasi_likelihood(nothing, np.array([10.0, 5.0]), np.ones(2))
+    np.testing.assert_allclose(beta, 0.0, atol=1e-12)
+    np.testing.assert_allclose(root @ root.T, np.diag([100.0, 25.0]))
 
 
 def test_the_mode_of_a_topic_is_found_where_newton_goes_to_and_fro():
@@ -126,7 +160,7 @@ def test_the_mode_of_a_topic_is_found_where_newton_goes_to_and_fro():
     relevant, sampled, eta, slope = (np.array([x]) for x in (70.0, 300.0, 5.174, 0.479))
     precision = np.array([[6.173, 2.262], [2.262, 0.8706]])
     mode = np.array([-16.34, -8.77])
-    topic_mode(relevant, sampled, eta, slope, np.zeros(0), precision, mode)
+    topic_mode(relevant, sampled, eta, slope, precision, mode)
     residual = relevant - sampled * expit(eta + mode[0] + mode[1] * slope)
     gradient = np.array([residual.sum(), residual @ slope]) - precision @ mode
     np.testing.assert_allclose(gradient, 0.0, atol=1e-5)
@@ -135,15 +169,13 @@ def test_the_mode_of_a_topic_is_found_where_newton_goes_to_and_fro():
 def test_draws_have_the_moments_of_the_enumerated_posterior():
     """Hyperparameters held still: number of relevant among 6 unsampled, by grid and binomials."""
     counts = small_counts(seed=7)
-    fit = CountFit(counts)
-    fit._root = np.zeros_like(fit._root)
-    fit._mixing = np.ones_like(fit._mixing)
-    unsampled = np.full(counts.relevant.size, 2.0)
-    draws = fit.draws(unsampled, random_seed=2)
+    still = CountFit(counts)
+    still.root = np.zeros((still.n_hyper, still.n_hyper))
+    draws = still.draws(np.full(counts.relevant.size, 2.0), random_seed=2)
     for topic in range(4):
         inside = slice(*counts.start[topic : topic + 2])
-        _, mass, u0, u1 = grid_posterior(counts, topic, fit.hyper)
-        eta = counts.curve[inside] @ fit.hyper[:-3]
+        _, mass, u0, u1 = grid_posterior(counts, topic, still.hyper)
+        eta = counts.curve[inside] @ still.hyper[:-3]
         p = [expit(base + u0 + u1 * z) for base, z in zip(eta, counts.slope[inside], strict=True)]
         pmf = np.zeros((7, *u0.shape))
         pmf[0] = 1.0
@@ -161,157 +193,264 @@ def test_draws_have_the_moments_of_the_enumerated_posterior():
 
 
 def test_where_every_document_is_relevant_for_certain_all_are():
-    out = np.zeros((2, 3))
-    unsampled_relevant(
-        np.array([0, 2]),
-        np.full((2, 3), 4.0),
-        np.array([50.0, 40.0]),  # expit of both is 1
-        np.zeros(2),
-        np.zeros(0),
-        np.zeros((1, 1, 2)),
-        np.ones((1, 1)),
-        np.zeros(1),
-        np.full((3, 2), 0.5),
-        np.array([-1.0, 0.0, 1.0]),
-        np.zeros((1, 2)),
-        out,
-    )
-    np.testing.assert_array_equal(out, 4.0)
+    start, eta, quantile = np.array([0, 2]), np.array([50.0, 40.0]), np.array([-1.0, 0.0, 1.0])
+    unsampled, node, share = np.full((2, 3), 4.0), np.zeros((1, 1, 2)), np.ones((1, 1))
+    numbers = np.zeros(1), np.full((3, 2), 0.5), quantile, np.zeros((1, 2)), np.zeros((2, 3))
+    unsampled_relevant(start, unsampled, eta, np.zeros(2), node, share, *numbers)
+    np.testing.assert_array_equal(numbers[-1], 4.0)
 
 
 def test_hyperparameters_that_a_line_search_tries_far_out_have_a_finite_density():
-    fit = CountFit(small_counts())
+    found = CountFit(small_counts())
     for far in ([0.0, -1000.0, 0.0], [1000.0, 0.0, 0.0], [0.0, 0.0, -25.0]):
-        value, gradient = fit._loss(np.concatenate([fit.hyper[:-3], far]))
-        assert value > fit._loss(fit.hyper)[0]
+        value, gradient = found.loss(np.concatenate([found.hyper[:-3], far]))
+        assert value > found.loss(found.hyper)[0]
         assert np.isfinite([value, *gradient]).all()
-
-
-def test_topics_that_are_normal_stay_so():
-    random = np.random.default_rng(3)
-    effects = random.multivariate_normal([0.0, 0.0], [[1.0, 0.3], [0.3, 0.5]], 80)
-    fit = CountFit(many_counts(effects, seed=4))
-    change = (fit._share * np.abs(fit._mixing - 1.0)).sum(axis=1)
-    assert np.median(change) < 0.1
-
-
-def test_topics_of_two_kinds_are_known_by_their_kind():
-    """Two thirds end abruptly, the others hardly fade; of the deep cells two documents are seen."""
-    random = np.random.default_rng(5)
-    kind = np.where(random.random(60) < 2 / 3, -2.5, 0.5)
-    effects = np.column_stack([random.normal(0, 0.5, 60), kind + random.normal(0, 0.2, 60)])
-    complete = many_counts(effects, seed=6)
-    sampled = np.where(complete.slope < -0.5, complete.sampled, 2.0)
-    seen = random.hypergeometric(
-        complete.relevant.astype(int), (30 - complete.relevant).astype(int), sampled.astype(int)
-    ).astype(float)
-    fit = CountFit(Counts(complete.start, seen, sampled, complete.curve, complete.slope))
-    missed = np.add.reduceat(complete.relevant - seen, complete.start[:-1])
-
-    def error(fit):
-        drawn = fit.draws(complete.sampled - sampled, random_seed=1)
-        found = np.add.reduceat(drawn, complete.start[:-1]).mean(axis=1)
-        return np.sqrt(np.mean((found - missed) ** 2))
-
-    mixed = error(fit)
-    fit._mixing = np.ones_like(fit._mixing)
-    assert mixed < 0.95 * error(fit)
-
-
-def navigational(n_topics: int, n_rich: int) -> tuple[Counts, np.ndarray]:
-    """Topics with one relevant document, in the first cell, before rich ones; what is unsampled."""
-    random = np.random.default_rng(0)
-    size = np.array([5, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300])
-    slope = np.linspace(1.5, -1.5, size.size)
-    effects = random.normal(0.0, [0.55, 0.22], (n_topics, 2))
-    chance = expit(-0.5 + 1.2 * slope + effects[:, :1] + effects[:, 1:] * slope)
-    relevant = random.binomial(size, chance)
-    relevant[: n_topics - n_rich] = np.arange(size.size) == 0
-    sampled = np.tile(np.minimum(size, 6), (n_topics, 1))
-    seen = random.hypergeometric(relevant, size - relevant, sampled).ravel().astype(float)
-    start, z = np.arange(0, seen.size + 1, size.size), np.tile(slope, n_topics)
-    curve = np.column_stack([np.ones(z.size), z, z**2 - (z**2).mean()])
-    left = np.tile(size, n_topics) - sampled.ravel()
-    return Counts(start, seen, sampled.ravel().astype(float), curve, z), left.astype(float)
-
-
-def left_over(counts: Counts, unsampled: np.ndarray) -> np.ndarray:
-    """Relevant documents of each topic that are expected among the unsampled ones."""
-    drawn = CountFit(counts).draws(unsampled, random_seed=1)
-    return np.add.reduceat(drawn, counts.start[:-1]).mean(axis=1)
-
-
-def test_few_topics_of_another_kind_are_not_drawn_up_to_the_rest(monkeypatch):
-    """Six topics with one relevant document among 54 with some 150."""
-    counts, unsampled = navigational(60, 54)
-    found = left_over(counts, unsampled)
-    assert found[:6].mean() < 1.2 and 100 < found[6:].mean() < 180
-    monkeypatch.setattr("bayeseval.estimators.counts.mixing.MOST_STEPS", 10)
-    assert left_over(counts, unsampled)[:6].mean() > 2.0
 
 
 def test_hyperparameters_do_not_stand_where_the_sample_rules_them_out(monkeypatch):
     """No topic shows a second relevant document: the curve has a cliff on one side."""
-    counts, unsampled = navigational(30, 0)
-    assert left_over(counts, unsampled).mean() < 1.0
-    monkeypatch.setattr("bayeseval.estimators.counts.mode.CLIFF", np.inf)
-    assert left_over(counts, unsampled).mean() > 5.0
+    size = np.array([5, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300])
+    sampled = np.minimum(size, 6)
+    first = np.arange(size.size) == 0
+    seen = np.random.default_rng(0).hypergeometric(first, size - first, sampled, (30, size.size))
+    z = np.tile(np.linspace(1.5, -1.5, size.size), 30)
+    curve = np.column_stack([np.ones(z.size), z, z**2 - (z**2).mean()])
+    start = np.arange(0, z.size + 1, size.size)
+    counts = Counts(start, seen.ravel().astype(float), np.tile(sampled, 30).astype(float), curve, z)
 
+    def expected():
+        drawn = CountFit(counts).draws(np.tile(size - sampled, 30).astype(float), random_seed=1)
+        return np.add.reduceat(drawn, start[:-1]).mean()
 
-@pytest.mark.parametrize(
-    ("n_points", "root", "known"),
-    [(7, 0.7, 0.5), (3, 0.7, 0.5), (1, 0.7, 0.5), (7, 3.0, 2e-3), (7, 4.0, 0.5)],
-)
-def test_the_others_speak_through_their_normal_distributions(n_points, root, known):
-    """However far apart the nodes are, by what the others are known: products would overflow."""
-    random = np.random.default_rng(7)
-    point = np.polynomial.hermite_e.hermegauss(n_points)[0]
-    node, mode = np.empty((4, n_points**2, 2)), random.normal(size=(4, 2))
-    for topic in range(4):
-        place_nodes(mode[topic], np.array([1.0, -0.3, 0.8]) / root**2, point, node[topic])
-    share = random.dirichlet(np.ones(n_points**2), 4)
-    covariance = np.array([[1.2, 0.3], [0.3, 0.8]])
-    mean = mode[::-1] + 0.1
-    spread = known * np.stack([np.diag(row) for row in random.uniform(0.4, 1.8, (4, 2))])
-    own = np.stack([known * np.eye(2)] * 4)
-    found = np.empty((4, n_points**2))
-    some = np.array([1.0, 0.2, 0.7, 0.0])
-    likelier_by_others(node, share, some, covariance, own, mean, spread, 1, point, found)
-    for topic in range(4):
-        others = [t for t in range(4) if t != topic]
-        densities = [multivariate_normal(mean[t], spread[t]).pdf(node[topic]) for t in others]
-        density = np.average(densities, axis=0, weights=some[others])
-        normal = multivariate_normal([0.0, 0.0], covariance).pdf(node[topic])
-        np.testing.assert_allclose(found[topic], density / normal, atol=1e-15)
-
-
-def test_a_density_is_widened_in_the_direction_in_which_it_is_narrow():
-    own = np.array([[2.0, 0.6], [0.6, 1.0]])
-    for spread in (own, 0.31 * own):
-        np.testing.assert_array_equal(widened(spread, own), spread[[0, 0, 1], [0, 1, 1]])
-    w00, w01, w11 = widened(np.diag([1.0, 0.01]), own)
-    thin = np.array([[w00, w01], [w01, w11]])
-    assert np.linalg.eigvals(np.linalg.solve(own, thin)).min() == pytest.approx(0.3, abs=0.05)
-
-
-def test_a_topic_without_judgments_finds_as_much_mass_among_the_others_as_there_is():
-    """A density over another, averaged over the other, is 1, however well the others are known."""
-    random = np.random.default_rng(11)
-    effects = random.multivariate_normal([0.0, 0.0], [[1.0, 0.3], [0.3, 0.5]], 50)
-    complete = many_counts(effects, seed=12, most=100)
-    empty = np.repeat(np.arange(50), 12) < 10
-    sampled = np.where(empty, 0.0, complete.sampled)
-    relevant = np.where(empty, 0.0, complete.relevant)
-    fit = CountFit(Counts(complete.start, relevant, sampled, complete.curve, complete.slope))
-    np.testing.assert_allclose((fit._share * fit._mixing).sum(axis=1)[:10], 1.0, atol=0.1)
-
-
-def test_two_topics_tell_nothing_of_their_distribution():
-    fit = CountFit(small_counts(n_topics=2))
-    np.testing.assert_array_equal(fit._mixing, np.ones((2, 49)))
+    assert expected() < 1.0
+    monkeypatch.setattr(fit, "CLIFF", np.inf)
+    assert expected() > 5.0
 
 
 def test_directions_have_unit_covariance_and_levels_do_not_correlate():
     every = np.concatenate([draw_directions(7, number) for number in range(3)], axis=1)
     np.testing.assert_allclose(every.mean(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(every.T @ every / len(every), np.eye(21), atol=1e-12)
+
+
+def test_counts_of_the_model_have_the_spread_of_chance_and_bursts_have_more():
+    counts, _, none = topics_without_any(0, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ratio, deviations = fit_counts(counts, shows_none=none).dispersion
+    assert 0.7 < ratio < 1.1 and deviations < 2.0
+    # the same by hand, each topic at the mean of its effects
+    hyper = CountFit(counts).hyper
+    square = variance = 0.0
+    for topic in range(45):
+        inside = slice(4 * topic, 4 * topic + 4)
+        _, mass, u0, u1 = grid_posterior(counts, topic, hyper, points=101)
+        logit = counts.curve[inside] @ hyper[:2]
+        p = expit(logit + (mass * u0).sum() + (mass * u1).sum() * counts.slope[inside])
+        square += np.square(counts.relevant[inside] - counts.sampled[inside] * p).sum()
+        variance += (counts.sampled[inside] * p * (1.0 - p)).sum()
+    assert ratio == pytest.approx(square / variance, rel=2e-3)
+    # relevant documents that stand side by side: all of a stratum's sample is, or none
+    burst = np.random.default_rng(1).random(180) < np.tile([0.5, 0.15, 0.06, 0.03], 45)
+    bursts = replace(counts, relevant=np.where(burst, counts.sampled, 0.0))
+    with pytest.warns(CountsMisfit, match="stand in bursts or end abruptly .* 'topic' does"):
+        fit_counts(bursts, shows_none=np.zeros(45, dtype=bool))
+
+
+def test_a_fit_that_stops_early_says_so(monkeypatch):
+    whole = scipy.optimize.minimize
+
+    def brief(*args, options, **others):
+        return whole(*args, options=options | {"maxiter": 1}, **others)
+
+    monkeypatch.setattr(scipy.optimize, "minimize", brief)
+    counts = small_counts(n_topics=8, seed=5)
+    with pytest.warns(UserWarning, match="did not converge.*denominator 'topic'"):
+        assert not fit_counts(counts, shows_none=np.zeros(8, dtype=bool)).converged
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_topics_may_have_nothing_relevant_where_the_counts_say_so(seed):
+    counts, unsampled, none = topics_without_any(15, seed)
+    fits = fit_counts(counts, shows_none=none), CountFit(counts)
+    draws = (one.draws(unsampled, random_seed=1) for one in fits)
+    number, otherwise = (drawn.reshape(45, 4, -1).sum(axis=1)[none] for drawn in draws)
+    assert (number == 0.0).mean() > 0.75
+    assert number.mean() < 0.5 * otherwise.mean()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_topics_that_show_nothing_have_some_where_all_others_have(seed):
+    """A few of 45 show none, as some do whose documents lie deep."""
+    counts, _, none = topics_without_any(0, seed)
+    counts.relevant[:8] = 0.0  # two topics
+    none[:2] = True
+    found = fit_counts(counts, shows_none=none)
+    np.testing.assert_array_equal(found.hyper, CountFit(counts).hyper)
+
+
+def test_a_topic_does_not_lack_what_documents_judged_for_certain_have(monkeypatch):
+    """An old pool tells nothing of the documents outside it, but that a topic has the grade."""
+    asked = []
+
+    def recorded(counts, shows_none=None):
+        asked.append(shows_none)
+        return CountFit(counts, shows_none=shows_none)
+
+    monkeypatch.setattr(fit, "CountFit", recorded)
+    n_topics, n_documents = 6, 30
+    topic, rank = (part.ravel() for part in np.mgrid[:n_topics, 1 : n_documents + 1])
+    certain = rank <= 5
+    one = Sample(
+        pair=np.arange(topic.size),
+        topic=topic.astype(np.int32),
+        start=np.arange(n_topics + 1) * n_documents,
+        inclusion_probability=np.where(certain, 1.0, 0.2),
+        stratum=(2 * topic + ~certain).astype(np.int32),
+        selected=(certain | (rank % 5 == 0))[None],
+        fused_rank=rank.astype(np.int32),
+        run_rank=rank[:, None].astype(np.int32),
+    )
+    relevant = one.selected.astype(float)
+    higher = relevant * np.where(certain, topic == 0, topic >= 2)  # topic 1 shows none
+    CountModel(one, 1, made_certain=True).level(((1.0, 2.0), (2.0,)), [relevant, higher])
+    assert asked[0] is None  # of the lowest level
+    np.testing.assert_array_equal(asked[1], np.arange(n_topics) == 1)
+
+
+def test_what_topics_lack_altogether_is_not_expected_of_those_that_show_none():
+    """A third of the topics have none, the others like ones: by how much 1 / number is off."""
+    off = np.mean([_off_where_a_third_lacks_all(seed) for seed in range(5, 13)], axis=0)
+    (none, some), (none_by_normal, some_by_normal) = off
+    assert abs(none) < 0.05 and abs(some) < 0.1
+    assert none_by_normal < -0.1 and some_by_normal > 0.15
+
+
+def _off_where_a_third_lacks_all(seed) -> list[list[float]]:
+    """Of topics that show none and of those that show some; zero-inflated and not."""
+    random = np.random.default_rng(seed)
+    effects = random.multivariate_normal([-1.5, 0.0], [[1.0, 0.0], [0.0, 0.2]], 90)
+    effects[:30, 0] = -50.0
+    slope = np.linspace(-1.7, 1.7, 6)
+    p = expit(-1.0 + effects[:, :1] + effects[:, 1:] * slope).ravel()
+    relevant = np.random.default_rng(seed + 1).binomial(4, p).astype(float)
+    slope = np.tile(slope, 90)
+    curve = np.column_stack([np.ones(540), slope])
+    counts = Counts(np.arange(0, 541, 6), relevant, np.full(540, 4.0), curve, slope)
+    shows_none = relevant.reshape(90, 6).sum(axis=1) == 0
+    total = random.binomial(20, p, (200, 540)).reshape(200, 90, 6).sum(axis=2)
+    off = []
+    for inflated in (shows_none, None):
+        drawn = CountFit(counts, shows_none=inflated).draws(np.full(540, 20.0), random_seed=1)
+        number = drawn.reshape(90, 6, -1).sum(axis=1)
+        groups = (shows_none, ~shows_none)
+        off.append(
+            [(1 / (5 + number[g])).mean() / (1 / (5 + total[:, g])).mean() - 1 for g in groups]
+        )
+    return off
+
+
+def counted(draw, weight) -> TopicCounts:
+    """Posterior draws (replicate, draw) of a denominator, without hyperparameters."""
+    draw = np.asarray(draw, dtype=float)
+    weights, error = np.full(len(draw), weight), draw.std(axis=1) / draw.mean()
+    return TopicCounts(draw, np.zeros((draw.shape[1], 1)), weights, error)
+
+
+@pytest.mark.parametrize(
+    ("number", "slope"),
+    [
+        ([0.0, 0.5, 1.0 - 1e-15, 1.0 + 1e-15], 1.0),  # a score of 1 or none at all
+        ([1.0 - 1e-15, 1.0, 1.0 + 1e-15, 1.0], 0.0),
+        ([1.0, 1.0, 2.0, 2.0], 1.0),  # precision of .5 at rank 2
+    ],
+)
+def test_the_slope_of_r_precision_is_not_that_of_rounding(number, slope):
+    value = np.array([[1.0], [0.0]])  # the first of two documents is relevant
+    counts = counted(np.repeat(number, 4)[None], 0.5)
+    mean, found = _over_counts(np.array([[0, 1]], dtype=np.int32), value, counts)
+    assert found.item() == pytest.approx(slope, abs=1e-9)
+    assert 0.7 < mean.item() <= 1.0
+
+
+def by_hand(counts, *, numerator, above, below) -> TopicScore:
+    """Score of one run and replicate by the posterior of the denominator."""
+    plain = SimpleNamespace(score=lambda estimate, error: TopicScore(estimate, error, None))
+    return by_counts(
+        plain,  # type: ignore[arg-type]
+        counts,
+        estimate=np.array([[numerator]]) * counts.inverse,
+        deviation=np.array([[above]]) * counts.inverse[:, None],
+        slope=np.array([[numerator]]),
+        below=np.array([below]),
+    )
+
+
+def test_a_denominator_that_the_topic_tells_by_itself_gives_the_linear_error_of_a_ratio():
+    above, below = np.array([0.3, -0.2, 0.0]), np.array([0.4, 0.1, -0.5])
+    score = by_hand(counted([[8.0] * 4], 1.0), numerator=2.0, above=above, below=below)
+    expected = (above - 0.25 * below) / 8.0
+    np.testing.assert_allclose(score.deviation[0, 0], [*expected, 0.0], atol=1e-15)
+    assert score.estimate.item() == 0.25
+
+
+def test_the_error_of_the_denominator_is_never_less_than_that_of_its_posterior():
+    above, below = np.zeros(2), np.array([0.6, -0.8])
+    counts = counted([[6.0, 10.0, 7.0, 9.0]], 0.5)
+    inverse = 1.0 / counts.draw[0]
+    score = by_hand(counts, numerator=2.0, above=above, below=below)
+    least = 4.0 * inverse.var()
+    assert score.variance.item() == pytest.approx(least, rel=1e-12)
+    strong = by_hand(counts, numerator=2.0, above=above, below=20.0 * below)
+    own = (2.0 * 0.5 * inverse.mean() / 8.0) ** 2 * 400.0
+    assert strong.variance.item() == pytest.approx(own + 0.5 * least, rel=1e-12)
+
+
+def test_where_a_denominator_is_poorly_known_a_ratio_is_limited():
+    known, poor = counted([[8.0] * 4], 1.0), counted([[2.0, 14.0, 2.0, 14.0]], 1.0)
+    for numerator in (-4.0, 40.0):
+        given = {"numerator": numerator, "above": np.zeros(2), "below": np.zeros(2)}
+        assert by_hand(known, **given).estimate.item() == numerator / 8.0
+        assert by_hand(poor, **given).estimate.item() == float(numerator > 0.0)
+
+
+def test_the_posterior_follows_a_better_estimate_by_the_weight_of_the_topic_s_own_sample():
+    counts = counted([[6.0, 10.0], [6.0, 10.0], [6.0, 10.0]], 0.5)
+    moved = counts.following(
+        np.array([11.0, -20.0, 1.0]), np.array([9.0, 9.0, 9.0]), np.array([2.0, 2.0, 7.0])
+    )
+    np.testing.assert_allclose(moved.draw.mean(axis=1), [9.0, 4.0, 7.0])
+    np.testing.assert_allclose(moved.draw[0], [6.75, 11.25])
+
+
+def test_with_labels_the_posterior_follows_the_estimate_as_far_as_its_error_allows():
+    draw = np.r_[np.linspace(6.0, 18.0, 8), np.linspace(18.0, 6.0, 8)]
+    counts = counted([draw] * 4, 0.75)
+    estimate, expanded, seen = np.full(4, 15.0), np.full(4, 13.0), np.full(4, 2.0)
+    quality = np.array([1.0, 0.2, 0.01, 0.0])  # variance of the estimate by that of the sum
+    found = counts.following(estimate, expanded, seen, quality)
+    # the normal posterior by hand: what other topics say, and the estimate, by their precisions
+    of_sum = draw.var() / 0.75
+    others, other_variance = (draw.mean() - 0.75 * 13.0) / 0.25, 3.0 * of_sum
+    weight = other_variance / (other_variance + quality * of_sum)
+    np.testing.assert_allclose(found.draw.mean(axis=1), weight * 15.0 + (1.0 - weight) * others)
+    np.testing.assert_allclose(found.shrinkage_weight, weight)
+    factor = (draw.mean() + 0.75 * 2.0) / draw.mean()  # draws are moved in proportion
+    variance = quality * weight * of_sum * factor**2
+    np.testing.assert_allclose(found.draw.var(axis=1), variance, rtol=0.1, atol=1e-12)
+    error = found.draw.std(axis=1) / found.draw.mean(axis=1)
+    np.testing.assert_allclose(found.relative_error, error)
+    plain = counts.following(estimate, expanded, seen)
+    np.testing.assert_allclose(found.draw[0], plain.draw[0])
+    np.testing.assert_allclose(found.draw[3], 15.0)
+
+
+def test_an_estimate_that_may_be_half_as_large_or_none_does_not_lead():
+    counts = counted([[0.0, 0.0, 0.0, 8.0], [0.0, 0.0, 0.0, 8.0]], 0.9)
+    none, one = np.array([-3.0, 0.9]), np.array([2.0, 2.0])
+    found = counts.following(none, one, np.zeros(2), np.array([0.5, 1e-3]))
+    plain = counts.following(none, one, np.zeros(2))
+    np.testing.assert_array_equal(found.draw[0], plain.draw[0])
+    assert found.shrinkage_weight[0] == 0.9
+    assert (found.draw[1] > 0.9).all()  # nothing divides by less than a document

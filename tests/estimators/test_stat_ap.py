@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import bayeseval as be
 from bayeseval.estimators.stat_ap import stat_ap
-from bayeseval.frame.lists import CollectionLists, TopicLists
+from bayeseval.frame.rankings import CollectionLists, TopicLists
 from bayeseval.measures.names import parse_measures
 from tests.small import every_poisson_sample, every_stratified_sample, small_collection
 

@@ -8,15 +8,11 @@ from scipy.special import logit
 import bayeseval as be
 from bayeseval.estimators.stratum_rates import rates_beside
 from bayeseval.evaluation.problem import Problem
-from bayeseval.frame.frame import BY_CHANCE
+from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.rank_sums import lone_products, precision_sum, precision_sum_influence
 from bayeseval.measures.table import names_of
-from tests.small import (
-    every_poisson_sample,
-    every_stratified_sample,
-    small_collection,
-)
+from tests.small import every_poisson_sample, every_stratified_sample, sample, small_collection
 
 LINEAR = ["P@3", "P@5", "RBP(p=0.8)", "DCG@4", "NumRel", "NumRelRet"]
 FITTED = ["rank_logistic", "pooled"]
@@ -119,7 +115,7 @@ def test_the_variance_estimate_is_unbiased_for_linear_measures(collection, name,
         sampled, with_fixed_prediction(predictor), estimator=estimator, predictor=predictor
     )
     exact = scores.estimate.var("replicate", ddof=0)
-    expected = (scores.standard_error**2).mean("replicate")
+    expected = (scores.design_error**2).mean("replicate")
     xr.testing.assert_allclose(expected, exact, rtol=0, atol=1e-12)
 
 
@@ -130,7 +126,7 @@ def test_the_variance_estimate_is_unbiased_under_poisson_sampling(collection):
     scores = be.evaluate(sampled, LINEAR, estimator="stat")
     mean = (scores.estimate * chance).sum("replicate")
     exact = ((scores.estimate - mean) ** 2 * chance).sum("replicate")
-    expected = (scores.standard_error**2 * chance).sum("replicate")
+    expected = (scores.design_error**2 * chance).sum("replicate")
     xr.testing.assert_allclose(expected, exact, rtol=0, atol=1e-12)
 
 
@@ -217,8 +213,8 @@ def test_pairs_of_a_lone_draw_are_counted_but_for_what_the_rate_of_their_stratum
 
 
 def test_the_linear_part_of_lone_strata_is_a_derivative(collection):
-    design = designs(collection)["singles"]
-    sampled = be.reveal(collection, design, be.draw(design, random_seed=4))
+    singles = {"budget": 3, "n_strata": 3, "random_seed": 1}
+    sampled = sample(collection, "uniform_strata", seed=4, **singles)
     for _, lone, position, known in sums_of_lone_strata(sampled):
         filled, slots = known.binary(1), known.slots
         for slot, row in enumerate(slots.row[0]):
@@ -237,8 +233,7 @@ def lone() -> xr.DataTree:
     collection = be.simulate.urn_collection(
         [0.02, 0.1, 0.3], n_topics=200, n_documents=60, n_relevant=15, depth=60, random_seed=5
     )
-    design = be.designs.pps_strata(collection, budget=10, n_strata=10)
-    return collection, be.reveal(collection, design, be.draw(design, random_seed=6))
+    return collection, sample(collection, budget=10, n_strata=10, seed=6)
 
 
 def test_with_one_draw_a_stratum_other_strata_tell_what_pairs_add_to_average_precision(lone):
@@ -250,8 +245,8 @@ def test_with_one_draw_a_stratum_other_strata_tell_what_pairs_add_to_average_pre
 
 
 def sample_of(sampled):
-    relevance = Problem.prepared(sampled, "AP", estimator="stat").relevance
-    return relevance.sample, relevance._relevant((1.0, np.inf))
+    frame = Frame.drawn_from(sampled)
+    return frame.sample, (frame.grade >= 1).astype(float)
 
 
 def test_strata_of_every_topic_are_numbered_from_0(lone):
@@ -263,12 +258,12 @@ def test_strata_of_every_topic_are_numbered_from_0(lone):
 
 def test_a_draw_has_no_say_in_the_rate_of_its_stratum(lone):
     """The rate is that of a fit without the draw, up to a Newton step."""
-    sample, observed = sample_of(be.select(lone[1], topics=[str(k) for k in range(1, 7)]))
-    rate = rates_beside(sample, observed)[0]
-    for pair in np.flatnonzero(sample.selected[0] & (sample.inclusion_probability < 1.0))[::5]:
+    drawn, observed = sample_of(be.select(lone[1], topics=[str(k) for k in range(1, 7)]))
+    rate = rates_beside(drawn, observed)[0]
+    for pair in np.flatnonzero(drawn.selected[0] & (drawn.inclusion_probability < 1.0))[::5]:
         other = observed.copy()
         other[0, pair] = 1.0 - other[0, pair]
-        opposite = rates_beside(sample, other)[0, pair]
+        opposite = rates_beside(drawn, other)[0, pair]
         assert abs(logit(opposite) - logit(rate[pair])) < 0.35, "by the draw itself: 1 to 4"
 
 
@@ -278,32 +273,26 @@ def test_with_few_topics_deep_strata_have_small_rates(n_topics):
     collection = be.simulate.urn_collection(
         [0.02, 0.1], n_topics=n_topics, n_documents=2000, n_relevant=15, depth=1000, random_seed=2
     )
-    design = be.designs.pps_strata(collection, budget=20)
-    sampled = be.reveal(collection, design, be.draw(design, n_replicates=20, random_seed=3))
-    sample, observed = sample_of(sampled)
-    deep = sample.inclusion_probability < 0.01
-    assert rates_beside(sample, observed)[:, deep].mean() < 0.03
+    sampled = sample(collection, budget=20, n_replicates=20, seed=3)
+    drawn, observed = sample_of(sampled)
+    deep = drawn.inclusion_probability < 0.01
+    assert rates_beside(drawn, observed)[:, deep].mean() < 0.03
     scores = be.evaluate(sampled, "AP", estimator="stat").estimate.mean("topic")
     truth = be.evaluate(collection, "AP", estimator="assumed").estimate.mean("topic")
     assert abs((scores - truth).mean()) < 0.1
 
 
 def test_where_nothing_relevant_was_drawn_nothing_is_added(lone):
-    sample, observed = sample_of(lone[1])
-    assert rates_beside(sample, np.zeros_like(observed)) is None
+    drawn, observed = sample_of(lone[1])
+    assert rates_beside(drawn, np.zeros_like(observed)) is None
 
 
 def test_a_sum_of_precisions_below_0_is_limited():
     collection = be.simulate.urn_collection(
         [4.0, 8.0], n_topics=30, n_documents=400, n_relevant=100, depth=400, random_seed=0
     )
-    design = be.designs.pps_strata(collection, budget=20)
-    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-    scores = be.evaluate(
-        sampled, "AP", estimator="stat", estimator_options={"denominator": "topic"}
-    )
+    scores = be.evaluate(sample(collection, budget=20), "AP", estimator="stat", denominator="topic")
     assert (scores.estimate >= 0).all() and (scores.estimate == 0).any()
-    assert scores.limited.where(scores.estimate == 0, True).all()
 
 
 def test_a_fitted_prediction_leaves_a_small_bias_in_the_numerator_of_average_precision(collection):
@@ -330,10 +319,8 @@ def test_samples_evaluated_one_by_one_give_what_they_give_side_by_side(collectio
         one = be.reveal(collection, design, samples.isel(replicate=replicate))
         alone = be.evaluate(one, measures, **options)
         expected = together.isel(replicate=replicate)
-        xr.testing.assert_allclose(alone.estimate, expected.estimate, rtol=0, atol=1e-12)
-        xr.testing.assert_allclose(
-            alone.standard_error, expected.standard_error, rtol=0, atol=1e-12
-        )
+        for name in ("estimate", "standard_error"):
+            xr.testing.assert_allclose(alone[name], expected[name], rtol=0, atol=1e-12)
 
 
 def test_an_empty_poisson_sample_counts_as_no_relevant_document(collection):

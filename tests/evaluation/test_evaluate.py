@@ -237,9 +237,9 @@ def test_nothing_is_said_of_topics_that_are_left_out(collection):
 
 def fewer_runs(collection) -> xr.DataTree:
     """The same collection with judgments of a topic that no run has."""
-    qrels = be.qrels_frame(collection)
+    qrels = be.trec.qrels_frame(collection)
     more = qrels[qrels["topic"] == "2"].assign(topic="3")
-    return be.read_collection(pd.concat([qrels, more]), be.runs_frame(collection))
+    return be.read_collection(pd.concat([qrels, more]), be.trec.runs_frame(collection))
 
 
 def test_a_topic_without_judgments_is_nan_and_said_once(collection):

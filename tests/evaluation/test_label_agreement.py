@@ -18,7 +18,7 @@ def labelled_world(seed, n_topics=12, budget=30):
         grade_proportions=[0.6, 0.4],
         random_seed=seed,
     )
-    pairs = be.qrels_frame(collection)
+    pairs = be.trec.qrels_frame(collection)
     topic = pd.factorize(pairs["topic"])[0]
     right = random.beta(8.0, 2.0, n_topics)[topic] > random.random(len(pairs))
     pairs["label"] = np.where(right, pairs["grade"], random.integers(0, 3, len(pairs)))
@@ -174,7 +174,7 @@ def test_what_cannot_be_told_is_nan_or_refused(world):
     several = be.reveal(whole, design, be.draw(design, n_replicates=2, random_seed=1))
     with pytest.raises(ValueError, match="compared with one sample"):
         be.label_agreement(several)
-    judged = be.qrels_frame(sampled).query("grade >= 0")
+    judged = be.trec.qrels_frame(sampled).query("grade >= 0")
     others = pairs.merge(judged[["topic", "document"]], how="left", indicator=True)
     others = others.loc[others["_merge"] == "left_only", ["topic", "document", "label"]]
     with pytest.raises(ValueError, match="no judged document has a label of 'others'"):
@@ -204,7 +204,7 @@ def test_draws_with_replacement_count_by_how_often_they_fell(world):
 
 def test_the_level_of_labels_is_told_by_those_of_unjudged_documents_too(world):
     _, sampled, pairs = world
-    judged = be.qrels_frame(sampled).query("grade >= 0")[["topic", "document"]]
+    judged = be.trec.qrels_frame(sampled).query("grade >= 0")[["topic", "document"]]
     seen = pairs.merge(judged, how="left", indicator=True)["_merge"].to_numpy() == "both"
     label = np.where(seen, np.minimum(pairs["label"], 1), pairs["label"])
     low = be.add_predictions(sampled, "low", pairs[["topic", "document"]].assign(label=label))

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from bayeseval.estimators.denominators import given_back
 
 import bayeseval as be
-from bayeseval.estimators.denominators import given_back
 
 MEASURES = ["AP", "R@20", "nDCG@10"]
 ODD = "odd"  # a run that begins with relevant documents of any fused rank
@@ -16,7 +16,7 @@ def collection():
         np.full((6, 40), 0.05), n_topics=40, n_relevant=15, n_documents=1500, depth=100,
         shared=0.7, random_seed=3,
     )  # fmt: skip
-    known = be.qrels_frame(made)
+    known = be.trec.qrels_frame(made)
     chance = np.random.default_rng(1).random(len(known))
     odd = known[["topic", "document"]].assign(run=ODD, score=known.grade + chance)
     both = be.add_runs(made, odd)
@@ -45,7 +45,7 @@ def test_a_run_that_finds_what_others_do_not_is_not_held_down(
 
 
 def test_topics_that_are_skipped_say_nothing_of_what_is_given_back(collection, monkeypatch):
-    of_some = be.runs_frame(collection).query(f"run == '{ODD}' and topic < '3'")
+    of_some = be.trec.runs_frame(collection).query(f"run == '{ODD}' and topic < '3'")
     short = be.add_runs(collection, of_some.assign(run="short"))
     design = be.designs.pps_strata(short, budget=40)
     sampled = be.reveal(short, design, be.draw(design, random_seed=1))

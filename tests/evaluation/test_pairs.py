@@ -10,7 +10,7 @@ import bayeseval as be
 from bayeseval.estimators.scoring import sum_of_precisions
 from bayeseval.evaluation import compared_pairs, differences
 from bayeseval.evaluation.problem import Problem
-from bayeseval.measures.ratio import discount_slope
+from bayeseval.measures.table import discount_slope
 from tests.small import every_stratified_sample, small_collection
 
 
@@ -366,7 +366,7 @@ def test_the_anticipated_variance_of_a_difference_of_ratios_is_that_of_its_linea
 
 def test_runs_with_the_same_documents_in_another_order_have_no_error_of_recall():
     collection = small_collection()
-    runs = be.runs_frame(collection).query("run == 'a'")
+    runs = be.trec.runs_frame(collection).query("run == 'a'")
     other = runs.assign(run="again", score=-runs["score"])
     both = be.add_runs(collection, other)
     design = be.designs.pps_strata(both, budget=4, n_strata=2)

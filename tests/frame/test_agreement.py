@@ -1,6 +1,6 @@
 import numpy as np
 
-from bayeseval.frame.agreement import Agreement, best_ranks
+from bayeseval.frame.scale import Agreement, best_ranks
 
 DEPTH = 30
 

@@ -11,9 +11,9 @@ def three_runs(contributed):
     collection = be.simulate.urn_collection(
         [0.05, 0.1, 0.3], n_topics=3, prevalence=0.1, n_documents=60, depth=30, random_seed=2
     )
-    runs = be.runs_frame(collection)
+    runs = be.trec.runs_frame(collection)
     table = pd.DataFrame({"run": np.unique(runs["run"]), "contributed": contributed})
-    return be.read_collection(be.qrels_frame(collection), runs, run_table=table)
+    return be.read_collection(be.trec.qrels_frame(collection), runs, run_table=table)
 
 
 def sampled_from(collection):

@@ -26,8 +26,8 @@ def drawn(design_of, *, seed=1, n_topics=20, budget=20):
 
 def late(sampled, run, name, move):
     """A late run: some run with judged documents moved by what is known of them."""
-    known = be.qrels_frame(sampled).query("grade >= 0")
-    one = be.runs_frame(sampled).query("run == @run").merge(known, how="left")
+    known = be.trec.qrels_frame(sampled).query("grade >= 0")
+    one = be.trec.runs_frame(sampled).query("run == @run").merge(known, how="left")
     return move(one).assign(run=name)[["run", "topic", "document", "score"]]
 
 
@@ -131,33 +131,19 @@ def test_probabilities_that_are_not_those_of_the_sample_are_suspected():
         be.evaluate(sampled, "P@10", estimator="stat")
 
 
-def test_it_is_said_once_by_what_combines():
+def test_comparisons_models_and_what_combines_warn_too():
     collection, design = drawn(be.designs.pps_strata)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     both = be.add_runs(sampled, late(sampled, "run005", "fed back", feedback))
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         be.combined_scores(both, "P@10", draws=50, random_seed=1)
-    assert sum(issubclass(one.category, RunsFollowSample) for one in said) == 1
-
-
-@pytest.mark.parametrize("population", ["sample", "topics"])
-def test_comparisons_say_it_too(population):
-    collection, design = drawn(be.designs.pps_strata)
-    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-    both = be.add_runs(sampled, late(sampled, "run005", "fed back", feedback))
-    options = {"estimator": "stat", "population": population}
-    with pytest.warns(RunsFollowSample, match="in 1 of 7 runs: 'fed back'"):
-        be.compare(both, "P@10", reference="run001", **options)
-    with pytest.warns(RunsFollowSample, match="in 1 of 7 runs: 'fed back'"):
-        be.paired_difference(both, "P@10", "fed back", "run001", **options)
-
-
-def test_a_model_alone_says_it_too():
-    collection, design = drawn(be.designs.pps_strata)
-    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-    both = be.add_runs(sampled, late(sampled, "run005", "fed back", feedback))
-    model = be.models.relevance_model(both)
-    fitted = be.fit(model, approximation="laplace", draws=20, random_seed=1)
+    assert sum(issubclass(one.category, RunsFollowSample) for one in caught) == 1
+    for population in ("sample", "topics"):
+        with pytest.warns(RunsFollowSample, match="in 1 of 7 runs: 'fed back'"):
+            be.compare(both, "P@10", estimator="stat", population=population, reference="run001")
+    fitted = be.fit(
+        be.models.relevance_model(both), approximation="laplace", draws=20, random_seed=1
+    )
     with pytest.warns(RunsFollowSample, match="in 1 of 7 runs"):
         be.posterior_scores(fitted, both, "P@10", random_seed=1)

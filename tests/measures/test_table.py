@@ -4,10 +4,8 @@ import re
 
 import pytest
 
-from bayeseval.measures.linear import linear
-from bayeseval.measures.names import parse_measures
-from bayeseval.measures.parameters import EXAMPLES
-from bayeseval.measures.table import MEASURES
+from bayeseval.measures.names import EXAMPLES, parse_measures
+from bayeseval.measures.table import MEASURES, linear
 
 OTHER = {"cutoff": 7, "rel": 2, "p": 0.5, "dcg": "exp-log2", "gains": {1: 3}}  # than the defaults
 

@@ -32,7 +32,7 @@ def collection() -> xr.DataTree:
     made = be.simulate.urn_collection(
         odds, n_topics=25, n_relevant=40, n_documents=1500, depth=60, shared=0.6, random_seed=3
     )
-    known = be.qrels_frame(made)
+    known = be.trec.qrels_frame(made)
     chance = np.random.default_rng(1).random(len(known))
     odd = known[["topic", "document"]].assign(run=ODD, score=known.grade + chance)
     both = be.add_runs(made, odd)

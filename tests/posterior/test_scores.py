@@ -8,7 +8,7 @@ import xarray as xr
 import bayeseval as be
 from bayeseval.frame.features import discount
 from bayeseval.models.identity import added_and_lacking
-from bayeseval.posterior.labelled import topic_weights
+from bayeseval.posterior.scores import topic_weights
 from tests.posterior.handmade import SHAPE, collection_of_three, half_judged, handmade_fit
 
 MEASURES = ["P@2", "RBP(p=0.8)", "AP", "R@2", "Rprec", "NumRel", "NumRelRet"]
@@ -108,8 +108,7 @@ def test_complete_judgments_give_the_exact_scores_under_every_draw():
 def test_mean_and_variance_are_those_of_every_possible_filling(sampled, fitted):
     measures = ["P@2", "RBP(p=0.8)", "AP", "R@2"]
     exact = enumerated(sampled, relevance_probability(sampled, fitted), measures)
-    asked = {"denominator": "model", "random_seed": 1}
-    post = be.posterior_scores(fitted, sampled, measures, **asked).estimate
+    post = be.posterior_scores(fitted, sampled, measures, random_seed=1).estimate
     error = (post.mean(["chain", "draw"]) - exact["mean"]) / np.sqrt(exact["variance"] / 2000)
     assert float(np.abs(error).max()) < 4.0  # 12 normal errors: above 4 once in 1,300 seeds
     ratio = post.var(["chain", "draw"]) / exact["variance"]

@@ -130,7 +130,7 @@ def test_scores_lie_within_the_bounds_of_what_the_unjudged_documents_can_add():
     sampled = pooled()
     fitted = handmade_fit(sampled, depth=4, n_draws=50, documents="unshared")
     post = be.posterior_scores(fitted, sampled, "RBP(p=0.8)", over=None, random_seed=1)
-    bounds = be.rbp_bounds(sampled, 0.8, tail="nonrelevant").interval
+    bounds = be.residual.rbp_bounds(sampled, 0.8, tail="nonrelevant").interval
     drawn = post["estimate"].isel(measure=0)
     assert bool((drawn >= bounds.sel(ci_bound="lower") - 1e-12).all())
     assert bool((drawn <= bounds.sel(ci_bound="upper") + 1e-7).all())
@@ -141,7 +141,7 @@ def test_what_urns_fill_and_what_is_judged_are_the_bounds():
     sampled = pooled()
     fitted = handmade_fit(sampled, depth=4, n_draws=2, documents="unshared")
     post = be.posterior_scores(fitted, sampled, ["RBP(p=0.8)", "P@3", "P@30"], over=None)
-    bounds = be.rbp_bounds(sampled, 0.8, tail="nonrelevant").interval
+    bounds = be.residual.rbp_bounds(sampled, 0.8, tail="nonrelevant").interval
     lower, upper = (bounds.sel(ci_bound=bound) for bound in ("lower", "upper"))
     judged, filled = (
         post[name].sel(measure="RBP(p=0.8)").transpose(*lower.dims)
@@ -159,20 +159,22 @@ def test_errors_of_an_urn_are_in_the_odds_of_what_it_fills():
     sampled = pooled()
     fitted = handmade_fit(sampled, depth=4, n_draws=400, documents="unshared")
     post = be.posterior_scores(fitted, sampled, ["P@3", "P@30"], random_seed=1)
-    known = {"contributed": {"alone_ratio": 0.5}}
-    wider = be.with_model_errors(post, constants=known, random_seed=1)
-    within = [one.estimate.sel(measure="P@3") for one in (post, wider)]
-    np.testing.assert_array_equal(*within)
-    odds = [
-        logit((one.estimate - post["judged_score"]) / post["filled_weight"]).sel(measure="P@30")
-        for one in (post, wider)
-    ]
-    error = (odds[1] - odds[0]).transpose("chain", "draw", "run").to_numpy().reshape(-1, 3)
-    np.testing.assert_allclose(error, np.tile(error[:, :1], 3))  # the same for all runs
-    np.testing.assert_allclose(error.std(), 0.5, rtol=0.1)
-    assert (wider.estimate <= post["judged_score"] + post["filled_weight"] + 1e-12).all()
+    wider, plain = with_errors(post, 0.5), be.summarize(post)
+    for name in ("estimate", "interval"):  # nothing is left to fill
+        np.testing.assert_allclose(*(one[name].sel(measure="P@3") for one in (wider, plain)))
+    assert (wider.interval <= post["judged_score"] + post["filled_weight"] + 1e-12).all()
+    # of a share that is known but for this error the interval is the error's
+    judged, weight = post["judged_score"], post["filled_weight"]
+    half = post.assign(estimate=xr.zeros_like(post.estimate) + judged + 0.5 * weight)
+    known = with_errors(half, 0.5).sel(measure="P@30")
+    odds = logit((known.interval - judged.sel(measure="P@30")) / weight.sel(measure="P@30"))
+    np.testing.assert_allclose(abs(odds), 1.645 * 0.5, rtol=0.1)
     with pytest.raises(ValueError, match="draws the list of each run by itself"):
         be.rankings.compare_draws(wider)
+
+
+def with_errors(post, near_ratio):
+    return be.with_model_errors(post, constants={"contributed": {"near_ratio": near_ratio}})
 
 
 def test_errors_of_an_urn_need_to_know_what_it_fills():

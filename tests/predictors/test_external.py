@@ -13,7 +13,7 @@ import bayeseval as be
 from bayeseval.frame.sample import Sample
 from bayeseval.predictors import constant, external, predicted_relevance, recalibrated
 from bayeseval.predictors.cross_fitting import held_out_prevalence
-from bayeseval.predictors.values import check_gaps, log_tail
+from bayeseval.predictors.registry import check_gaps, log_tail
 from tests.predictors.samples import random_sample
 from tests.small import small_collection
 
@@ -197,13 +197,13 @@ def test_labels_that_judgments_were_written_over_are_suspected(how):
     collection = be.simulate.urn_collection(
         [0.1, 0.3], n_topics=10, n_documents=100, prevalence=0.3, random_seed=1
     )
-    labels = be.qrels_frame(collection).rename(columns={"grade": "label"})
+    labels = be.trec.qrels_frame(collection).rename(columns={"grade": "label"})
     wrong = np.random.default_rng(1).random(len(labels)) < 0.2
     labels["label"] = np.where(wrong, 1 - labels["label"], labels["label"])
     labels = labels[["topic", "document", "label"]]
     design = be.designs.pps_strata(collection, budget=30, n_strata=5)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-    judged = be.qrels_frame(sampled).query("grade >= 0").set_index(["topic", "document"])
+    judged = be.trec.qrels_frame(sampled).query("grade >= 0").set_index(["topic", "document"])
     over = labels.set_index(["topic", "document"])
     over.loc[judged.index, "label"] = judged["grade"]
 
@@ -226,7 +226,7 @@ def test_labels_of_sampled_documents_would_bias_the_estimate():
     )
     design = be.designs.pps_strata(collection, budget=30, n_strata=5)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-    labels = be.qrels_frame(sampled).rename(columns={"grade": "label"})
+    labels = be.trec.qrels_frame(sampled).rename(columns={"grade": "label"})
     labels = labels[["topic", "document", "label"]]  # -1 where it was not drawn
     labelled = be.add_predictions(sampled, "gpt", labels.query("label >= 0"))
     for predictor in (None, ("recalibrated", "gpt"), ("pooled", ["gpt"])):

@@ -6,7 +6,7 @@ import numpy as np
 
 from bayeseval.frame.features import best_rank_features, component_features, run_features
 from bayeseval.predictors import pooled
-from bayeseval.predictors.values import value_features
+from bayeseval.predictors.pooled import value_features
 from tests.predictors.samples import random_sample
 
 

@@ -7,8 +7,7 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
 from bayeseval.predictors import rank_logistic
-from bayeseval.predictors.cross_fitting import held_out_groups
-from bayeseval.predictors.rank_logistic import RIDGE
+from bayeseval.predictors.cross_fitting import RIDGE, held_out_groups
 from tests.predictors.samples import random_sample
 
 

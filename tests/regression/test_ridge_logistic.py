@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from bayeseval.designs.dynamic_stages import predicted_logit, ranked_frame
+from bayeseval.designs.dynamic import predicted_logit, ranked_frame
 from bayeseval.regression.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeseval as be
+from bayeseval.residual import rbp_bounds
 from tests.small import small_collection
 
 # a ranking of which nothing is judged is the case in point here
@@ -36,7 +37,7 @@ def values(bounds, *names):
     [([1, 0, 1], 0.625, 0.125), ([1, None, 1], 0.625, 0.375), ([None], 0.0, 1.0)],
 )
 def test_toys_of_moffat_and_zobel(grades, base, residual):
-    bounds = be.rbp_bounds(one_run(grades), 0.5)
+    bounds = rbp_bounds(one_run(grades), 0.5)
     assert values(bounds, "base", "residual") == [[base], [residual]]
     assert values(bounds, "interval") == [[base, base + residual]]
 
@@ -46,7 +47,7 @@ def test_toys_of_moffat_and_zobel(grades, base, residual):
 def test_bounds_are_exact_at_any_length_and_persistence(persistence, length):
     rng = np.random.default_rng(length)
     grades = rng.choice(np.array([None, 0, 1]), size=length, p=[0.5, 0.3, 0.2]).tolist()
-    bounds = be.rbp_bounds(one_run(grades), persistence)
+    bounds = rbp_bounds(one_run(grades), persistence)
     p, base, residual, power = Fraction(persistence), Fraction(0), Fraction(0), Fraction(1)
     for grade in grades:
         base += (1 - p) * power * (grade == 1)
@@ -62,7 +63,7 @@ def test_bounds_are_exact_at_any_length_and_persistence(persistence, length):
 @given(st.lists(st.sampled_from([None, 0, 1, 2]), min_size=1, max_size=12), st.data())
 def test_what_a_judgment_can_make_of_the_score_lies_within_the_bounds(grades, data):
     persistence = data.draw(st.sampled_from([0.3, 0.8, 0.99]))
-    bounds = be.rbp_bounds(one_run(grades), persistence)
+    bounds = rbp_bounds(one_run(grades), persistence)
     filled = [data.draw(st.sampled_from([0, 1])) if g is None else g for g in grades]
     complete = be.evaluate(
         one_run(filled), f"RBP(p={persistence})", estimator="assumed"
@@ -70,29 +71,29 @@ def test_what_a_judgment_can_make_of_the_score_lies_within_the_bounds(grades, da
     lower, upper = bounds.interval.to_numpy().ravel()
     assert lower - 1e-15 <= complete <= upper + 1e-15
     best = [1 if g is None else g for g in grades]
-    top = be.rbp_bounds(one_run(best), persistence)
+    top = rbp_bounds(one_run(best), persistence)
     assert top.base.item() + persistence ** len(grades) == pytest.approx(upper, abs=1e-14)
     nonrelevant = [1 if g == 0 else 0 for g in grades]
-    known = be.rbp_bounds(one_run(nonrelevant), persistence).base.item()
+    known = rbp_bounds(one_run(nonrelevant), persistence).base.item()
     assert bounds.base.item() + known + bounds.residual.item() == pytest.approx(1.0, abs=1e-14)
 
 
 def test_a_cutoff_gives_no_weight_below_it():
-    bounds = be.rbp_bounds(one_run([1, None, None, 1]), 0.5, cutoff=2)
+    bounds = rbp_bounds(one_run([1, None, None, 1]), 0.5, cutoff=2)
     assert values(bounds, "base", "residual") == [[0.5], [0.25]]
-    short = be.rbp_bounds(one_run([1, None]), 0.5, cutoff=3)
+    short = rbp_bounds(one_run([1, None]), 0.5, cutoff=3)
     assert values(short, "base", "residual") == [[0.5], [0.25 + 0.125]]
     assert bounds.attrs["measure"] == "RBP(p=0.5)@2"
 
 
 def test_a_tail_of_nonrelevant_documents_leaves_the_unjudged_retrieved():
-    bounds = be.rbp_bounds(one_run([1, None, 1]), 0.5, tail="nonrelevant")
+    bounds = rbp_bounds(one_run([1, None, 1]), 0.5, tail="nonrelevant")
     assert values(bounds, "base", "residual") == [[0.625], [0.25]]
 
 
 def test_levels_of_relevance_move_base_and_leave_the_residual():
     grades = [2, 1, None, 0]
-    one, two = (be.rbp_bounds(one_run(grades), 0.5, relevance_level=level) for level in (1, 2))
+    one, two = (rbp_bounds(one_run(grades), 0.5, relevance_level=level) for level in (1, 2))
     assert (one.base.item(), two.base.item()) == (0.75, 0.5)
     assert one.residual.item() == two.residual.item() == 0.125 + 0.0625
 
@@ -109,15 +110,15 @@ def two_topics():
 
 def test_means_over_topics_follow_the_rule_for_missing_topics():
     collection = two_topics()
-    zero = be.rbp_bounds(collection, 0.5, over="topic")
+    zero = rbp_bounds(collection, 0.5, over="topic")
     # a: (.5, .25 + .25) and (0, .5); b: (0, .5 + .5) and nothing
     assert values(zero, "base", "residual", "n_topics") == [[0.25, 0], [0.5, 1.0], [2, 2]]
-    skip = be.rbp_bounds(collection, 0.5, over="topic", missing_topics="skip")
+    skip = rbp_bounds(collection, 0.5, over="topic", missing_topics="skip")
     assert values(skip, "base", "residual", "n_topics") == [[0.25, 0], [0.5, 1.0], [2, 1]]
-    bare = be.rbp_bounds(collection, 0.5, over="topic", tail="nonrelevant")
+    bare = rbp_bounds(collection, 0.5, over="topic", tail="nonrelevant")
     assert values(bare, "base", "residual") == [[0.25, 0], [0.125, 0.25]]
     np.testing.assert_allclose(
-        be.rbp_bounds(collection, 0.5).interval.mean("topic"), zero.interval, atol=1e-15
+        rbp_bounds(collection, 0.5).interval.mean("topic"), zero.interval, atol=1e-15
     )
 
 
@@ -126,11 +127,11 @@ def test_base_is_what_assumed_says_and_every_replicate_stands_for_itself():
     design = be.designs.uniform_strata(collection, budget=4, n_strata=2, random_seed=3)
     selected = be.draw(design, n_replicates=6, random_seed=1)
     sampled = be.reveal(collection, design, selected)
-    bounds = be.rbp_bounds(sampled, 0.8)
+    bounds = rbp_bounds(sampled, 0.8)
     plain = be.evaluate(sampled, "RBP(p=0.8)", estimator="assumed").estimate.isel(measure=0)
     np.testing.assert_allclose(bounds.base, plain.transpose(*bounds.base.dims), atol=1e-15)
     for replicate in range(6):
-        alone = be.rbp_bounds(be.reveal(collection, design, selected[replicate]), 0.8)
+        alone = rbp_bounds(be.reveal(collection, design, selected[replicate]), 0.8)
         one = bounds.isel(replicate=replicate)
         for name in ("base", "residual", "interval"):
             np.testing.assert_array_equal(one[name], alone[name])
@@ -139,9 +140,9 @@ def test_base_is_what_assumed_says_and_every_replicate_stands_for_itself():
 def test_a_topic_without_judgments_is_nan_and_told():
     collection = two_topics()
     qrels = pd.DataFrame({"topic": ["1"], "document": ["x"], "grade": [1]})
-    run = be.runs_frame(collection)
+    run = be.trec.runs_frame(collection)
     with pytest.warns(UserWarning, match="1 topic has no judgment yet and scores NaN: '2'"):
-        bounds = be.rbp_bounds(be.read_collection(qrels, run), 0.5)
+        bounds = rbp_bounds(be.read_collection(qrels, run), 0.5)
     assert np.isnan(bounds.interval.sel(topic="2")).all()
     assert bounds.interval.sel(topic="1").notnull().all()
 
@@ -159,7 +160,7 @@ def test_a_topic_without_judgments_is_nan_and_told():
 )
 def test_options_that_do_not_exist_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        be.rbp_bounds(two_topics(), **options)
+        rbp_bounds(two_topics(), **options)
 
 
 @pytest.mark.parametrize(
@@ -174,4 +175,4 @@ def test_what_is_no_parameter_is_refused(persistence, options, message):
     run = pd.DataFrame({"run": "a", "topic": "1", "document": list("ab"), "score": [2, 1]})
     qrels = pd.DataFrame({"topic": "1", "document": ["a"], "grade": [1]})
     with pytest.raises(ValueError, match=message):
-        be.rbp_bounds(be.read_collection(qrels, run), persistence, **options)
+        rbp_bounds(be.read_collection(qrels, run), persistence, **options)

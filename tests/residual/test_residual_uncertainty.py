@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.residual import rbp_bounds, rbp_uncertainty, rbp_uncertainty_cdf
 
 
 def collection_of(topics):
@@ -52,9 +53,7 @@ def test_moments_and_exact_interval_of_the_mean_equal_enumeration(q):
     by_topic = q if isinstance(q, dict) else dict.fromkeys(TOPICS, q)
     given = q if isinstance(q, float) else xr.DataArray(list(q.values()), coords={"topic": list(q)})
     value, chance = every_completion(TOPICS, by_topic, 0.8)
-    known = be.rbp_uncertainty(collection, 0.8, given, over="topic", distribution="exact").sel(
-        run="a"
-    )
+    known = rbp_uncertainty(collection, 0.8, given, over="topic", distribution="exact").sel(run="a")
     mean = (value * chance).sum()
     assert known.estimate.item() == pytest.approx(mean, abs=1e-14)
     variance = ((value - mean) ** 2 * chance).sum()
@@ -68,7 +67,7 @@ def test_moments_and_exact_interval_of_the_mean_equal_enumeration(q):
 
 def test_the_distribution_function_equals_enumeration_for_eight_unjudged_ranks():
     value, chance = every_completion(TOPICS, dict.fromkeys(TOPICS, 0.3), 0.8)
-    law = be.rbp_uncertainty_cdf(collection_of(TOPICS), 0.8, 0.3, n_points=57).sel(run="a")
+    law = rbp_uncertainty_cdf(collection_of(TOPICS), 0.8, 0.3, n_points=57).sel(run="a")
     expected = [(chance * (value <= v + 1e-12)).sum() for v in law.base.item() + law.value.values]
     np.testing.assert_allclose(law.cdf, expected, atol=1e-12)
     assert (law.cdf_bound <= 1e-6).all()
@@ -80,15 +79,15 @@ def test_the_distribution_function_equals_enumeration_for_eight_unjudged_ranks()
 def test_the_distribution_starts_from_the_base_at_its_relevance_level(level):
     collection = collection_of({"1": [1, None, 2, None], "2": [2, 1, None]})
     options = {"relevance_level": level, "tail": "nonrelevant"}
-    law = be.rbp_uncertainty_cdf(collection, 0.5, 0.2, **options)
-    known = be.rbp_uncertainty(collection, 0.5, 0.2, over="topic", **options)
+    law = rbp_uncertainty_cdf(collection, 0.5, 0.2, **options)
+    known = rbp_uncertainty(collection, 0.5, 0.2, over="topic", **options)
     by_hand = {1: (0.5 + 0.125 + 0.5 + 0.25) / 2, 2: (0.125 + 0.5) / 2}
     assert law.base.item() == known.base.item() == by_hand[level]
     assert law.attrs["relevance_level"] == level
 
 
 def test_per_topic_values_by_hand():
-    known = be.rbp_uncertainty(collection_of({"1": [1, None, 0, None]}), 0.5, 0.2)
+    known = rbp_uncertainty(collection_of({"1": [1, None, 0, None]}), 0.5, 0.2)
     weights = np.array([0.25, 0.0625])
     assert known.base.item() == 0.5
     assert known.unjudged_mean.item() == pytest.approx(0.2 * weights.sum())
@@ -102,7 +101,7 @@ def test_per_topic_values_by_hand():
 def test_equation_8_as_printed_holds_where_all_topics_have_the_same_unjudged_ranks():
     grades = [1, 0] * 5 + [None] * 90
     collection = collection_of({str(t): grades for t in range(1, 6)})
-    known = be.rbp_uncertainty(collection, 0.8, 0.2, over="topic", ci_prob=0.95)
+    known = rbp_uncertainty(collection, 0.8, 0.2, over="topic", ci_prob=0.95)
     power = 0.8 ** np.arange(10, 100)
     half = 1.959963984540054 * np.sqrt(0.04 * 0.16 * (power**2).sum() / 5)
     centre = 0.2 * (0.8 ** np.arange(0, 10, 2)).sum() + 0.2 * 0.2 * power.sum()
@@ -112,13 +111,13 @@ def test_equation_8_as_printed_holds_where_all_topics_have_the_same_unjudged_ran
 @pytest.mark.parametrize("persistence", [0.5, 0.8, 0.99])
 def test_ranks_past_the_end_count_only_where_asked_for(persistence):
     collection = collection_of({"1": [1, None]})
-    bare = be.rbp_uncertainty(collection, persistence, 0.3)
-    whole = be.rbp_uncertainty(collection, persistence, 0.3, tail="unjudged")
+    bare = rbp_uncertainty(collection, persistence, 0.3)
+    whole = rbp_uncertainty(collection, persistence, 0.3, tail="unjudged")
     weight = (1 - persistence) * persistence ** np.arange(20_000.0)
     assert bare.unjudged_mean.item() == pytest.approx(0.3 * weight[1])
     assert whole.unjudged_mean.item() == pytest.approx(0.3 * weight[1:].sum())
     assert whole.unjudged_variance.item() == pytest.approx(0.21 * (weight[1:] ** 2).sum())
-    cut = be.rbp_uncertainty(collection, persistence, 0.3, tail="unjudged", cutoff=5)
+    cut = rbp_uncertainty(collection, persistence, 0.3, tail="unjudged", cutoff=5)
     assert cut.unjudged_mean.item() == pytest.approx(0.3 * weight[1:5].sum())
     assert cut.unjudged_variance.item() == pytest.approx(0.21 * (weight[1:5] ** 2).sum())
 
@@ -126,20 +125,20 @@ def test_ranks_past_the_end_count_only_where_asked_for(persistence):
 def test_exact_and_normal_intervals_agree_for_a_tail_of_many_small_weights():
     collection = collection_of({str(t): [1, None] for t in range(1, 6)})
     options = {"tail": "unjudged", "over": "topic"}
-    exact = be.rbp_uncertainty(collection, 0.99, 0.4, distribution="exact", **options)
-    normal = be.rbp_uncertainty(collection, 0.99, 0.4, **options)
+    exact = rbp_uncertainty(collection, 0.99, 0.4, distribution="exact", **options)
+    normal = rbp_uncertainty(collection, 0.99, 0.4, **options)
     error = normal.standard_error.item()
     np.testing.assert_allclose(exact.interval, normal.interval, atol=0.02 * error)
     with pytest.raises(ValueError, match="would list 230247 ranks at persistence 0.9999"):
-        be.rbp_uncertainty(collection, 0.9999, 0.4, distribution="exact", **options)
+        rbp_uncertainty(collection, 0.9999, 0.4, distribution="exact", **options)
 
 
 def test_certain_probabilities_leave_no_uncertainty_and_meet_the_bounds():
     collection = collection_of(TOPICS)
-    bounds = be.rbp_bounds(collection, 0.8, tail="nonrelevant", over="topic")
+    bounds = rbp_bounds(collection, 0.8, tail="nonrelevant", over="topic")
     for q, bound in ((0.0, "lower"), (1.0, "upper")):
         for distribution in ("normal", "exact"):
-            known = be.rbp_uncertainty(collection, 0.8, q, over="topic", distribution=distribution)
+            known = rbp_uncertainty(collection, 0.8, q, over="topic", distribution=distribution)
             assert known.standard_error.item() == 0.0
             edge = bounds.interval.sel(ci_bound=bound).item()
             np.testing.assert_allclose(known.interval, edge, atol=1e-14)
@@ -156,7 +155,7 @@ def urn_runs(n_replicates):
 
 def test_intervals_cover_the_truth_where_relevance_does_not_depend_on_rank():
     complete = urn_runs(60)
-    truth = be.rbp_bounds(complete, 0.8, over="topic", tail="nonrelevant").base
+    truth = rbp_bounds(complete, 0.8, over="topic", tail="nonrelevant").base
     ranking = complete["rankings/ranking"].to_numpy()
     inside = []
     for run in range(60):
@@ -168,7 +167,7 @@ def test_intervals_cover_the_truth_where_relevance_does_not_depend_on_rank():
         assert nodes["/judgments"].sizes["pair"] == shown.size
         nodes["/judgments"] = nodes["/judgments"].assign(grade=("pair", shown))
         hidden = xr.DataTree.from_dict(nodes)
-        bounds = be.rbp_uncertainty(hidden, 0.8, 0.2, over="topic", distribution="exact").interval
+        bounds = rbp_uncertainty(hidden, 0.8, 0.2, over="topic", distribution="exact").interval
         lower, upper = bounds.to_numpy().ravel()
         inside.append(lower <= truth.values[run] <= upper)
     # 60 runs at .9: fewer than 46 or none outside happen once in a thousand
@@ -185,7 +184,7 @@ def test_intervals_cover_the_truth_where_relevance_does_not_depend_on_rank():
 )
 def test_probabilities_that_do_not_fit_are_refused(q, message):
     with pytest.raises(ValueError, match=message):
-        be.rbp_uncertainty(collection_of(TOPICS), 0.8, q)
+        rbp_uncertainty(collection_of(TOPICS), 0.8, q)
 
 
 def test_replicates_stand_side_by_side_and_have_no_one_distribution():
@@ -196,18 +195,18 @@ def test_replicates_stand_side_by_side_and_have_no_one_distribution():
     selected = be.draw(design, n_replicates=3, random_seed=1)
     sampled = be.reveal(complete, design, selected)
     for over in (None, "topic"):
-        both = be.rbp_uncertainty(sampled, 0.8, 0.2, over=over, distribution="exact")
-        one = be.rbp_uncertainty(
+        both = rbp_uncertainty(sampled, 0.8, 0.2, over=over, distribution="exact")
+        one = rbp_uncertainty(
             be.reveal(complete, design, selected[1]), 0.8, 0.2, over=over, distribution="exact"
         )
         for name in ("estimate", "standard_error", "interval"):
             both_one = both[name].isel(replicate=1).transpose(*one[name].dims)
             np.testing.assert_array_equal(both_one, one[name])
     with pytest.raises(ValueError, match="the judgments have the dim 'replicate'"):
-        be.rbp_uncertainty_cdf(sampled, 0.8, 0.2)
+        rbp_uncertainty_cdf(sampled, 0.8, 0.2)
 
 
-@pytest.mark.parametrize("function", [be.rbp_uncertainty, be.rbp_uncertainty_cdf])
+@pytest.mark.parametrize("function", [rbp_uncertainty, rbp_uncertainty_cdf])
 def test_a_collection_without_judgments_is_refused(function):
     run = pd.DataFrame({"run": "a", "topic": "1", "document": ["x", "y"], "score": [2, 1]})
     with pytest.raises(ValueError, match="the collection has no judgments"):

@@ -9,7 +9,7 @@ import xarray as xr
 
 from bayeseval.collection import check_collection, topic_starts
 from bayeseval.simulate import demo_collection, urn_collection
-from bayeseval.simulate.shipped import unpacked
+from bayeseval.simulate.urn import unpacked
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,6 +1,19 @@
 """The number of relevant documents of a topic, from the counts of all topics."""
 
-from bayeseval.estimators.counts.denominator import TopicCounts, ideal_counts, number_counts
-from bayeseval.estimators.counts.posterior import CountModel, LevelCounts
+from bayeseval.estimators.counts.fit import CountsMisfit
+from bayeseval.estimators.counts.posterior import (
+    CountModel,
+    LevelCounts,
+    TopicCounts,
+    ideal_counts,
+    number_counts,
+)
 
-__all__ = ["CountModel", "LevelCounts", "TopicCounts", "ideal_counts", "number_counts"]
+__all__ = [
+    "CountModel",
+    "CountsMisfit",
+    "LevelCounts",
+    "TopicCounts",
+    "ideal_counts",
+    "number_counts",
+]

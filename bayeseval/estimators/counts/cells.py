@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from bayeseval.frame.sample import Sample
 
 N_CELLS = 20
-LEVELLING = (-0.5, -0.75)  # powers of the rank, from the one that levels off later
 EVEN = 2.5  # largest ratio of the inclusion probabilities of a topic that counts as equal
 
 
@@ -25,12 +24,9 @@ class Cells:
     curve: NDArray[np.float64]
     # (cell,): what a topic may deviate along: the standardised sixth root of the rank
     slope: NDArray[np.float64]
-    # (2, cell): the same for topics that differ near their tops alone: minus the rank to the powers
-    # ``LEVELLING``
-    levelling: NDArray[np.float64]
     # (cell,): whether the judged documents of a cell are like the others of their place. Those that
     # a design was given to judge for certain are not: an old pool was chosen by other runs.
-    tell: NDArray[np.bool_]
+    informative: NDArray[np.bool_]
 
     def sums(self, value: NDArray) -> NDArray[np.float64]:
         """Sum of values (frame_pair,) over the documents of each cell."""
@@ -62,7 +58,7 @@ def cells(sample: Sample, labelled: bool = False, made_certain: bool = False) ->
 
     The sample has the ranks of its pairs. ``labelled`` says whether labels had a say in the
     probabilities, ``made_certain`` whether the design was given pairs to judge for certain: cells
-    in which nothing is left to chance then tell nothing of the others.
+    in which nothing is left to chance are then no evidence of the others.
     """
     of_pair = np.zeros(sample.n_pairs, dtype=np.int64)
     rank = np.zeros(sample.n_pairs)
@@ -88,10 +84,9 @@ def cells(sample: Sample, labelled: bool = False, made_certain: bool = False) ->
     if np.ptp(unretrieved) > 0.01:
         columns.append(unretrieved - unretrieved.mean())
     slope = _standard(mean(rank ** (1.0 / 6.0)))
-    levelling = np.array([_standard(mean(-(rank**power))) for power in LEVELLING])
-    left = mean((sample.inclusion_probability < 1.0).astype(float)) > 0.0
-    tell = left | (not made_certain)
-    return Cells(of_pair, start, size, np.column_stack(columns), slope, levelling, tell)
+    is_open = mean((sample.inclusion_probability < 1.0).astype(float)) > 0.0
+    informative = is_open | (not made_certain)
+    return Cells(of_pair, start, size, np.column_stack(columns), slope, informative)
 
 
 def _topic_cells(stratum, probability, fused_rank, labelled: bool) -> tuple[NDArray, NDArray]:

@@ -1,17 +1,20 @@
-"""Posterior numbers of relevant documents of all topics, in many samples at once."""
+"""Posterior numbers of relevant documents of all topics, and what a ratio is divided by."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.counts.cells import Counts, cells
-from bayeseval.estimators.counts.choice import fit_counts, warn_of_dispersion
-from bayeseval.estimators.counts.mode import draw_directions
+from bayeseval.estimators.counts.fit import DRAWS_PER_POINT, draw_directions, fit_counts
 from bayeseval.frame.sample import Sample
+from bayeseval.measures.table import discount_sum
 from bayeseval.processors import each_on_a_core
 from bayeseval.rounding import ratio
+
+NOTHING = 1e-9  # number of documents that is none
+MOST_SPREAD = 0.25  # relative variance of an estimate that the posterior follows closely
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +34,6 @@ class LevelCounts:
     own_variance: NDArray[np.float64]
     # (replicate, topic): sum of relevance by inclusion probability over the sampled documents
     expanded: NDArray[np.float64]
-    # (replicate, topic): whether the number itself is what is known best (:class:`.few.FewFit`)
-    few: NDArray[np.bool_]
-    zero_inflated: NDArray[np.bool_]  # (replicate,): whether a share of the topics has none
 
 
 class CountModel:
@@ -70,72 +70,44 @@ class CountModel:
             self._levels[names] = self._fitted(observed[-1], above, len(names) - 1)
         return self._levels[names]
 
-    def unsampled(self, level: LevelCounts, topic: int) -> tuple[NDArray, NDArray[np.float64]]:
-        """Cell of each frame pair of a topic (pair,), and of each cell what is expected to be left.
-
-        That is the posterior mean number (replicate, cell) of relevant documents among those that
-        were not sampled; cells are those of the topic, from 0.
-        """
-        first, last = self._cells.start[topic : topic + 2]
-        of_pair = self._cells.of_pair[self._sample.of_topic(topic)] - first
-        return of_pair, np.array([drawn[first:last].mean(axis=1) for drawn in level.unsampled])
-
     def _fitted(
         self, observed: NDArray[np.float64], above: LevelCounts | None, number: int
     ) -> LevelCounts:
         seen = np.array([self._cells.sums(row) for row in observed])
         found = self._by_topic(seen.T).T  # in every topic
-        sampled, left = self._sampled, self._cells.size - self._sampled
+        sampled, unsampled = self._sampled, self._cells.size - self._sampled
         if above is not None:
-            sampled, left = above.seen, above.unsampled
+            sampled, unsampled = above.seen, above.unsampled
 
         def draws(replicate: int):
-            fit = fit_counts(
-                Counts(
-                    self._cells.start,
-                    seen[replicate] * self._cells.tell,
-                    sampled[replicate] * self._cells.tell,
-                    self._cells.curve,
-                    self._cells.slope,
-                ),
-                self._cells.levelling,
-                shows_none=found[replicate] == 0.0,
-                lowest=above is None,
-                left=left[replicate] if above is None and self._cells.tell.all() else None,
+            counts = Counts(
+                self._cells.start,
+                seen[replicate] * self._cells.informative,
+                sampled[replicate] * self._cells.informative,
+                self._cells.curve,
+                self._cells.slope,
             )
-            if above is None:
-                warn_of_dispersion(fit)
-            drawn = fit.draws(left[replicate], number=number, random_seed=self._random_seed)
-            return drawn, fit.few, fit.zero_inflated
+            fit = fit_counts(counts, shows_none=found[replicate] == 0.0, lowest=above is None)
+            return fit.draws(unsampled[replicate], number=number, random_seed=self._random_seed)
 
-        fitted = each_on_a_core(draws, range(len(seen)), "numbers of relevant documents")
-        unsampled, few, zero_inflated = zip(*fitted, strict=True)
+        drawn = list(each_on_a_core(draws, range(len(seen)), "numbers of relevant documents"))
         direction = draw_directions(self._cells.curve.shape[1] + 3, number)
         if above is not None:
             direction = np.concatenate([above.direction, direction], axis=1)
-        total = np.array([self._by_topic(drawn) for drawn in unsampled]) + found[..., None]
-        own = self._own_variance(unsampled)
-        return LevelCounts(
-            total,
-            list(unsampled),
-            direction,
-            seen,
-            own,
-            self._expanded(observed),
-            np.array(few),
-            np.array(zero_inflated),
-        )
+        total = np.array([self._by_topic(row) for row in drawn]) + found[..., None]
+        expanded = self._expanded(observed)
+        return LevelCounts(total, drawn, direction, seen, self._own_variance(drawn), expanded)
 
     def _by_topic(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums (topic, draw) over the cells of each topic."""
         running = np.concatenate([np.zeros((1, value.shape[1])), np.cumsum(value, axis=0)])
         return running[self._cells.start[1:]] - running[self._cells.start[:-1]]
 
-    def _own_variance(self, unsampled) -> NDArray[np.float64]:
+    def _own_variance(self, drawn) -> NDArray[np.float64]:
         """Variance N (N - n) / n p (1 - p), summed over a topic's cells, (replicate, topic)."""
-        size, left = self._cells.size, self._cells.size - self._sampled
-        p = ratio([drawn.mean(axis=1) for drawn in unsampled], left)
-        cell = size * left / np.maximum(self._sampled, 1.0) * p * (1.0 - p)
+        size, unsampled = self._cells.size, self._cells.size - self._sampled
+        p = ratio([row.mean(axis=1) for row in drawn], unsampled)
+        cell = size * unsampled / np.maximum(self._sampled, 1.0) * p * (1.0 - p)
         return self._by_topic(cell.T).T
 
     def _expanded(self, observed: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -145,3 +117,124 @@ class CountModel:
         return np.array(
             [np.bincount(self._sample.topic, row * weight, n_topics) for row in observed]
         )
+
+
+@dataclass(frozen=True, eq=False)
+class TopicCounts:
+    """The denominator of a measure on one topic."""
+
+    # (replicate, draw): number of relevant documents, or ideal gain, as drawn from its posterior
+    draw: NDArray[np.float64]
+    direction: NDArray[np.float64]  # (draw, direction): where the hyperparameters stand
+    # (replicate,): weight of the topic's own sample in the posterior mean, as of a shrinkage
+    # estimate: the posterior variance by the variance that the topic's own strata alone would leave
+    # (with labels: that of the estimate that it follows), at most 1
+    shrinkage_weight: NDArray[np.float64]
+
+    def following(
+        self,
+        estimate: NDArray[np.float64],
+        expanded: NDArray[np.float64],
+        seen: NDArray[np.float64],
+        sharper: NDArray[np.float64] | None = None,
+    ) -> "TopicCounts":
+        r"""Posterior that follows a better estimate from the topic's own sample.
+
+        The posterior mean follows the topic's own sample, by which the number of relevant documents
+        is the sum of relevance by inclusion probability, with the shrinkage weight w. An estimate
+        with the same expectation and a smaller variance takes that sum's place: the draws are moved
+        by w (estimate - expanded), in proportion, but to no less than the number seen or half of
+        what they were. All are (replicate,).
+
+        ``sharper`` is the variance of the estimate by that of the sum, q, where it knows what the
+        counts do not, such as labels. What the other topics say has the variance
+        :math:`w / (1 - w)` of that of the sum, and the estimate the weight
+        :math:`w' = w / (w + (1 - w) q)`. The posterior mean goes :math:`1 - r` of the way to the
+        estimate, to one document at least, and keeps :math:`r = q / (w + (1 - w) q)` of its
+        variance. A topic stays as the draws moved are where the relative variance of the estimate,
+        by :math:`1 - q`, is above a quarter: it is not known well, or hardly better than the sum.
+        """
+        mean = self.draw.mean(axis=1)
+        moved = mean + self.shrinkage_weight * (estimate - expanded)
+        moved = np.maximum(moved, np.maximum(np.minimum(seen, mean), 0.5 * mean))
+        factor = ratio(moved, mean, otherwise=1.0, least=NOTHING)
+        draw = self.draw * factor[:, None]
+        if sharper is None:
+            return replace(self, draw=draw)
+        share = self.shrinkage_weight
+        left = ratio(sharper, share + (1.0 - share) * sharper, otherwise=1.0)
+        goal = np.maximum(estimate, np.maximum(seen, 1.0))
+        # r times the draws, which has r^2 of their variance, and around the estimate the rest
+        spread = ratio(left * draw.var(axis=1), (1.0 - left) * goal**2)
+        sure = spread < MOST_SPREAD
+        left, spread = np.where(sure, left, 1.0), np.where(sure, spread, 0.0)
+        around = goal[:, None] * _lognormal(spread, draw.shape[1])
+        draw = left[:, None] * draw + (1.0 - left)[:, None] * around
+        followed = np.where(sure, ratio(share, share + (1.0 - share) * sharper), share)
+        return replace(self, draw=draw, shrinkage_weight=followed)
+
+    @property
+    def inverse(self) -> NDArray[np.float64]:
+        """Posterior mean of 1 / denominator (replicate,), 0 where there is nothing to divide by."""
+        return self._inverses.mean(axis=1)
+
+    @property
+    def some(self) -> NDArray[np.float64]:
+        """Posterior probability that there is anything to divide by (replicate,)."""
+        return (self.draw > NOTHING).mean(axis=1)
+
+    @property
+    def inverse_fall(self) -> NDArray[np.float64]:
+        """How much the inverse falls as the denominator by the topic's own sample rises."""
+        return ratio(self.shrinkage_weight * self.inverse, self.draw.mean(axis=1), least=NOTHING)
+
+    @property
+    def shared(self) -> NDArray[np.float64]:
+        """Deviations of the inverse that all topics share (replicate, direction)."""
+        return self._inverses @ self.direction / self.direction.shape[0]
+
+    def own_error(self, known: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Standard deviation of the inverse that the topic has for itself (replicate,).
+
+        Beside the variance ``known`` (replicate,) that the topic's own sample accounts for, and not
+        less than the part that the sample does not explain.
+        """
+        variance = self._inverses.var(axis=1)
+        left = np.maximum(variance - known, (1.0 - self.shrinkage_weight) * variance)
+        return np.sqrt(np.maximum(left - (self.shared**2).sum(axis=1), 0.0))
+
+    @property
+    def _inverses(self) -> NDArray[np.float64]:
+        return ratio(1.0, self.draw, least=NOTHING)
+
+
+def _lognormal(variance: NDArray[np.float64], n_draws: int) -> NDArray[np.float64]:
+    """Log-normal numbers (replicate, draw) of mean 1, alike where hyperparameters stand alike."""
+    from scipy.special import ndtri
+
+    place = np.argsort(np.arange(1, DRAWS_PER_POINT + 1) * np.sqrt(2.0) % 1.0)  # in no order
+    normal = ndtri((place + 0.5) / DRAWS_PER_POINT)
+    log = np.sqrt(np.log1p(variance))[:, None] * np.resize(normal / normal.std(), n_draws)
+    number = np.exp(log)
+    return number / number.mean(axis=1, keepdims=True)
+
+
+def number_counts(level: LevelCounts, topic: int) -> TopicCounts:
+    """Number of relevant documents of a topic."""
+    draw = level.total[:, topic]
+    share = ratio(draw.var(axis=1), level.own_variance[:, topic], otherwise=1.0, least=1e-12)
+    return TopicCounts(draw, level.direction, np.minimum(share, 1.0))
+
+
+def ideal_counts(
+    steps: list[float],
+    numbers: list[TopicCounts],
+    direction: NDArray[np.float64],
+    cutoff: int | None,
+) -> TopicCounts:
+    """Ideal discounted gain of a topic, whose nested levels have these steps of the gain."""
+    ideal = np.zeros_like(numbers[0].draw)
+    for step, number in zip(steps, numbers, strict=True):
+        count = number.draw
+        ideal += step * discount_sum(count.ravel(), cutoff).reshape(count.shape)
+    return replace(numbers[0], draw=ideal, direction=direction)

@@ -39,7 +39,7 @@ def relevance_model(
     may be good on one topic and bad on another. The a say how far the runs agree: components of the
     best, 2nd, 4th, ... best rank over the runs and of the number of runs that retrieved the
     document, their squares and products, and of whether no run or one alone found it
-    (:class:`bayeseval.frame.agreement.Agreement`); b and n are the best rank and that number
+    (:class:`bayeseval.frame.scale.Agreement`); b and n are the best rank and that number
     themselves. Each is taken less its regression on those before it, with mean 0 and standard
     deviation 1 over the frame (g, h, f and a keep their spread, and are taken less their regression
     on x and q alone; the z are in units of the spread of the first, and those after it have less)

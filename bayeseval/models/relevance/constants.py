@@ -6,10 +6,8 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.labels import ranking_checksums
-from bayeseval.frame.agreement import Agreement
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.run_columns import RunColumns
-from bayeseval.frame.scale import CURVES, RankScale, rank_functions
+from bayeseval.frame.scale import CURVES, Agreement, RankScale, RunColumns, rank_functions
 
 NUMBERS = {
     "rank_depth": "depth",

@@ -35,7 +35,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection.predictions import predictor_columns, warn_of_copies
+from bayeseval.collection.schema import predictor_columns, warn_of_copies
 from bayeseval.frame.frame import Frame
 from bayeseval.messages import Message, Option
 from bayeseval.models.relevance.blocks import EFFECTS

@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.labels import check_frame, check_rankings
-from bayeseval.frame.members import contributing_runs
+from bayeseval.frame.rankings import contributing_runs
 from bayeseval.models.urn.tops import UNJUDGED, Tops
 
 

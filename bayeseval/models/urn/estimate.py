@@ -113,7 +113,7 @@ def urn_estimate(
     >>> collection = be.simulate.urn_collection(
     ...     [0.1], n_topics=40, n_documents=60, prevalence=0.2, depth=60, random_seed=1
     ... )
-    >>> fit = be.urn_estimate(collection, n_documents=60, depth=60)
+    >>> fit = be.residual.urn_estimate(collection, n_documents=60, depth=60)
     >>> fit.relevant_probability.item(), float(np.exp(fit.log_odds[0]))
     (0.2004, 0.102)
     """

@@ -14,9 +14,8 @@ from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.labels import pair_labels
 from bayeseval.collection.schema import check_one_sample, design_parameters
-from bayeseval.frame.gather import grade_columns
-from bayeseval.frame.members import contributing_runs, frame_mask
-from bayeseval.frame.rankings import Rankings
+from bayeseval.frame.rankings import Rankings, contributing_runs, frame_mask
+from bayeseval.frame.sample import grade_columns
 
 UNJUDGED, NOTHING = -1, -2
 DOCUMENTS = ("unshared", "all")

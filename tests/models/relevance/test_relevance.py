@@ -5,10 +5,9 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.frame.agreement import best_ranks
 from bayeseval.frame.features import discount
 from bayeseval.frame.frame import Frame
-from bayeseval.frame.scale import REACH, rank_scale
+from bayeseval.frame.scale import REACH, best_ranks, rank_scale
 from bayeseval.models.relevance import predictor
 from bayeseval.models.relevance.blocks import SHRUNK
 from bayeseval.models.relevance.predictor import SCALES

@@ -273,7 +273,7 @@ def test_an_unjudged_document_at_the_first_ranks_is_refused():
     sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1))
     with pytest.raises(ValueError, match="run 'r3' is not among the 2 runs of the pool"):
         be.models.urn_model(sampled, depth=3, frame="retrieved", runs=["r1", "r3"])
-    plain = be.read_collection(be.qrels_frame(sampled), be.runs_frame(sampled))
+    plain = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
     with pytest.raises(
         ValueError, match="run 'r3' has an unjudged document of the frame at rank 1"
     ):

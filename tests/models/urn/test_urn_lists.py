@@ -47,10 +47,10 @@ def bare(complete, pooled):
 
 def test_the_contrast_of_pooled_runs_is_that_of_full_judgments(complete, pooled):
     asked = {"n_documents": 100, "depth": 10, **FLAT}
-    fit = be.urn_estimate(pooled, **asked)
+    fit = be.residual.urn_estimate(pooled, **asked)
     assert fit["run"].values.tolist() == POOLED
     assert (abs(fit.contrast - CONTRAST) < 4 * fit.contrast_standard_error).all()
-    same = be.urn_estimate(complete, runs=POOLED, **asked)
+    same = be.residual.urn_estimate(complete, runs=POOLED, **asked)
     np.testing.assert_allclose(fit.contrast, same.contrast, atol=1e-6)
 
 
@@ -59,9 +59,9 @@ def test_summing_over_gaps_of_an_unpooled_run_is_wrong_and_has_to_be_asked_for(c
     with pytest.raises(
         ValueError, match="run 'run004' has an unjudged document of the frame at rank"
     ):
-        be.urn_estimate(bare, **asked)
-    wrong = be.urn_estimate(bare, gaps="ignorable", **asked).isel(run=0)
-    right = be.urn_estimate(complete, **asked).isel(run=0)
+        be.residual.urn_estimate(bare, **asked)
+    wrong = be.residual.urn_estimate(bare, gaps="ignorable", **asked).isel(run=0)
+    right = be.residual.urn_estimate(complete, **asked).isel(run=0)
     assert abs(right.contrast - CONTRAST) < 3 * right.contrast_standard_error
     assert wrong.contrast - CONTRAST > 3 * wrong.contrast_standard_error
     assert wrong.attrs["gaps"] == "ignorable"
@@ -69,7 +69,7 @@ def test_summing_over_gaps_of_an_unpooled_run_is_wrong_and_has_to_be_asked_for(c
 
 def test_gaps_by_lot_are_summed_over_without_bias(complete):
     by_lot = np.random.default_rng(4).random(complete.sizes["pair"]) < 0.3
-    fit = be.urn_estimate(
+    fit = be.residual.urn_estimate(
         hidden(complete, by_lot), n_documents=100, depth=10, gaps="ignorable", **FLAT
     )
     assert (abs(fit.contrast - CONTRAST) < 4 * fit.contrast_standard_error).all()

@@ -1,0 +1,145 @@
+"""The folder that `bayeseval fit` writes: fit, scores, and design and model combined."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import bayeseval as be
+from bayeseval.cli.notes import note_lengths, note_unlike
+from bayeseval.cli.options import DataFrame, Dataset, DataTree
+from bayeseval.cli.output import check_folder, check_outputs, note, write_result, written_whole
+from bayeseval.cli.tables import COLUMNS, as_csv, as_json, as_scores
+from bayeseval.whole_file import picture_name
+
+INTERVALS = "intervals.csv"
+FILES = ("fit.nc", "scores.csv", "scores.json", INTERVALS)
+
+
+def check_output(output: Path, inputs: list[Path], runs: list[Path]) -> None:
+    """Refuse before the work what could only fail after it, and a folder of runs."""
+    for run in runs:
+        if os.path.realpath(run.parent) == os.path.realpath(output):
+            raise ValueError(
+                f"--output {output} is the folder of the RUN {run}, and a glob of its runs would "
+                "find what is written there; name another folder"
+            )
+    check_folder("--output", output)
+    written = [output / name for name in FILES]
+    drawn = sorted(output.glob("*.png"))
+    there = [path for path in [*written, *drawn] if os.path.lexists(path)]
+    check_outputs({f"--output ({path.name})": path for path in there}, inputs)
+
+
+def older_files(output: Path) -> set[str]:
+    """Names of what an earlier fit says to have written into the folder."""
+    if not (output / "fit.nc").exists():
+        return set()
+    try:
+        names = json.loads((output / "scores.json").read_text(encoding="utf-8"))["files"]
+        own = {name for name in names if name in FILES or name.endswith(".png")}
+        return {name for name in own if Path(name).name == name}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set()
+
+
+def write_fit(fitted, rows: DataFrame, about: dict[str, Any], output: Path) -> None:
+    """Write the fit and the scores into the folder."""
+    output.mkdir(parents=True, exist_ok=True)
+    be.save_fit(fitted, output / "fit.nc")
+    write_result(as_csv(rows, {}), output / "scores.csv")
+    write_result(as_json(rows, about), output / "scores.json")
+
+
+def remove_older(older: set[str], output: Path) -> None:
+    """Remove the files of an earlier fit that this one has not replaced."""
+    stale = sorted(name for name in older if (output / name).is_file())
+    for name in stale:
+        (output / name).unlink()
+    if stale:
+        note(f"removed from {output}, left by an earlier fit: {', '.join(stale)}")
+
+
+def check_combined(collection: DataTree, request: dict[str, Any]) -> None:
+    """Refuse before the fit what dyn would refuse after it: labels that follow the sample."""
+    if "predictors" in collection.children and not _why_not_combined(collection, request):
+        level = request["relevance_level"]
+        be.evaluate(collection, ["P@1"], estimator="dyn", relevance_level=level)
+
+
+def write_combined(
+    collection: DataTree,
+    post: Dataset,
+    summary: Dataset,
+    request: dict[str, Any],
+    output: Path,
+    plots: bool,
+) -> list[str]:
+    """Write the three intervals of every run into a folder; returns the names of the files.
+
+    Nothing is written where there is no design-based estimate to combine with. ``post`` are draws
+    of the means over topics, ``summary`` stands for the model beside the others, ``request`` has
+    the command's measures, outside, population, ci_prob, relevance_level and format: those that
+    people read print the combined scores too.
+    """
+    from bayeseval.tidy import BOUNDS, with_bounds
+
+    reason = _why_not_combined(collection, request)
+    if not reason:
+        options = {"estimator": "dyn", "relevance_level": request["relevance_level"]}
+        scores = be.evaluate(collection, request["measures"], **options)
+        mean = be.mean_over_topics(scores, ci_prob=request["ci_prob"])
+        if mean["standard_error"].isnull().any():
+            reason = (
+                "the sample is too small for dyn to have a standard error (one judged document per "
+                "topic gives none)"
+            )
+    if reason:
+        note(f"no combined intervals: {reason}")
+        return []
+    table = be.compare_intervals(mean, summary, be.combine(mean, post))
+    further = ["length_ratio", "model_weight", "unlike_model"]
+    flat = with_bounds(table)[["estimate", "standard_error", *further, *BOUNDS]]
+    rows = flat.to_dataframe(dim_order=["run", "measure", "source"]).reset_index()
+    rows = rows.assign(topic="all").rename(columns={"source": "estimator"})
+    rows = rows.loc[:, COLUMNS + further]
+    write_result(rows.to_csv(index=False), output / INTERVALS)
+    if request["format"] in ("table", "markdown", "latex"):
+        about = request | {"estimator": "dyn and the model combined"}
+        text = as_scores(rows.query("estimator == 'combined'"), about, request["format"])
+        write_result(text, None)
+    written = [INTERVALS]
+    if plots:
+        written += _pictures(table, output)
+    note_lengths(table["length_ratio"].sel(source="combined", drop=True).mean("run"))
+    note_unlike(table["unlike_model"], f"; see {INTERVALS}")
+    return written
+
+
+def _pictures(table: Dataset, output: Path) -> list[str]:
+    """Draw the intervals by every measure; returns the names of the files."""
+    import matplotlib.pyplot as plt
+
+    names = []
+    for measure in table["measure"].to_numpy().tolist():
+        names.append(picture_name(f"intervals_{measure}"))
+        figure: Any = be.plots.plot_combined(table, measure).figure
+        with written_whole(output / names[-1]) as unfinished:
+            figure.savefig(unfinished, dpi=150)
+        plt.close(figure)
+    return names
+
+
+def _why_not_combined(collection: DataTree, request: dict[str, Any]) -> str:
+    """Why there is nothing to combine; empty where there is."""
+    from bayeseval.frame.frame import BY_CHANCE
+
+    if "design" not in collection.children:
+        return "the judgments have no --design"
+    if collection["design"].attrs.get("scheme") not in BY_CHANCE:
+        return "this design gives dyn no standard error"
+    if request["population"] != "sample":
+        return "they are for these topics only (--population sample)"
+    if request["outside"] != "nonrelevant":
+        return "dyn counts documents outside the frame as non-relevant (--outside nonrelevant)"
+    return ""

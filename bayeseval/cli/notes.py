@@ -1,0 +1,232 @@
+"""Notes on scores, one line each on stderr: what a user should know beyond the numbers."""
+
+from pathlib import Path
+
+import bayeseval as be
+from bayeseval.cli.options import Array, DataArray, Dataset, DataTree
+from bayeseval.cli.output import note
+from bayeseval.messages import SHOWN, counted, some_of
+
+
+def note_scores(collection: DataTree, mean: Dataset) -> None:
+    """Say what is left out, missing or unknown of means over topics."""
+    note_outside_weight(mean)
+    _note_left_out(collection, mean)
+    note_missing_topics(collection, zero=mean.attrs["missing_topics"] == "zero")
+    note_no_error(mean)
+
+
+def note_depth(collection: DataTree, depth: int | None, measures=()) -> None:
+    """Say how many runs `--depth` cut, and which measures count the ranks that it cut off."""
+    number = collection.attrs["runs_cut"]
+    if depth is None or not number:
+        return
+    text = f"--depth {depth} cut {number} of {counted(collection.sizes['run'], 'run')}"
+    deeper = cut_measures(collection, measures, depth)
+    if deeper:
+        text += (
+            f" and is below the cutoff of {', '.join(deeper)}: ranks from {depth + 1} on count as "
+            "empty"
+        )
+    note(text)
+
+
+def cut_measures(collection: DataTree, measures, depth: int | None) -> list[str]:
+    """Labels of the measures that count ranks which `--depth` cut off."""
+    if depth is None or not collection.attrs["runs_cut"]:
+        return []
+    from bayeseval.measures.names import parse_measures
+
+    parsed = parse_measures(list(measures)) if len(measures) else []
+    return [measure.label for measure in parsed if (measure.cutoff or 0) > depth]
+
+
+def note_outside_weight(mean: Dataset) -> None:
+    """Say how much of each measure fell on documents that could not be judged."""
+    from bayeseval.estimators import WITHOUT_DESIGN
+
+    judged = mean.attrs["estimator"] in WITHOUT_DESIGN
+    where = "unjudged documents" if judged else "documents outside the frame"
+    outside = mean["outside_weight"]
+    if (outside.isnull() & mean["estimate"].notnull()).any():
+        note(
+            f"weight on {where}: unknown, because the judgments list only the sampled documents of "
+            "the frame"
+        )
+    elif shares := outside_shares(outside):
+        note(f"weight on {where}, mean over runs: {shares}")
+
+
+def outside_shares(weight: DataArray) -> str:
+    """Mean and largest over runs of a weight (measure, run); empty where there is none."""
+    shares = []
+    for label in weight["measure"].to_numpy():
+        of_run = weight.sel(measure=label)
+        highest = float(of_run.max())
+        if highest >= SHOWN:
+            worst = of_run["run"].to_numpy()[int(of_run.argmax("run"))]
+            shares.append(f"{label} {float(of_run.mean()):.3f}, up to {highest:.3f} (run {worst})")
+    return "; ".join(shares)
+
+
+def _note_left_out(collection: DataTree, mean: Dataset) -> None:
+    """Say which means leave out topics on which the run has no score."""
+    missing = mean.attrs["outside"] == "missing"
+    if mean.attrs["missing_topics"] == "skip" and not missing:
+        return
+    topics = mean["n_topics"]
+    whole = int(judged_topics(collection).sum()) if missing else int(topics.max())
+    parts = []
+    for label in topics["measure"].to_numpy():
+        of_run = topics.sel(measure=label)
+        if (fewest := int(of_run.min())) < whole:
+            run = of_run["run"].to_numpy()[int(of_run.argmin("run"))]
+            parts.append(f"{label} has {fewest} of {counted(whole, 'topic')} in run {run}")
+    if parts:
+        reason = "--outside missing leaves out scores" if missing else "scores without an estimate"
+        note(
+            f"{reason}: the mean of {'; '.join(parts)}; means over different topics cannot be "
+            "compared"
+        )
+
+
+def note_missing_topics(collection: DataTree, *, zero: bool) -> None:
+    """Say how many runs lack judged topics, and whether they score 0 or are left out there."""
+    from bayeseval.frame.rankings import Rankings
+
+    missing = (Rankings.of(collection).length == 0)[:, judged_topics(collection)]
+    number = missing.sum(axis=1)
+    n_runs = int((number > 0).sum())
+    if not n_runs:
+        return
+    verb, act = ("lacks", "scores 0") if n_runs == 1 else ("lack", "score 0")
+    if not zero:
+        act = "is left out" if n_runs == 1 else "are left out"
+    worst = int(number.argmax())
+    note(
+        f"{n_runs} of {counted(number.size, 'run')} {verb} topics and {act} there, "
+        f"{counted(int(number.sum()), 'run-topic pair')} in all; run "
+        f"{collection['run'].to_numpy()[worst]} lacks most, {number[worst]} of "
+        f"{counted(missing.shape[1], 'topic')}"
+    )
+
+
+def judged_topics(collection: DataTree) -> Array:
+    """Topics (topic,) that have a judgment."""
+    import numpy as np
+
+    judged = collection["judgments/grade"].notnull().to_numpy()
+    of_topic = collection["pair_topic"].to_numpy()[judged]
+    return np.bincount(of_topic, minlength=collection.sizes["topic"]) > 0
+
+
+def note_no_error(mean: Dataset) -> None:
+    """Say why a mean has no standard error."""
+    from bayeseval.estimators import HAS_COVARIANCE
+
+    if mean.attrs["population"] == "topics":
+        if (mean["n_topics"] == 1).any():
+            note(
+                "for the population of topics the standard error comes from the spread of scores "
+                "over topics; a run with a score on only 1 topic has none"
+            )
+        return
+    unknown = mean["estimate"].notnull() & mean["standard_error"].isnull()
+    if mean.attrs["estimator"] in HAS_COVARIANCE and unknown.any():
+        note(
+            "there are no intervals where one judged document represents others of its topic: one "
+            "draw gives no standard error; sample two or more per topic"
+        )
+
+
+def note_fitted_runs(n_runs: int) -> None:
+    """Say that the model is not fitted to some runs, and which option includes them."""
+    if n_runs:
+        note(
+            f"the model is not fitted to {counted(n_runs, 'run')}: --learn-from all includes them "
+            "(not for runs that were made with a look at the judgments)"
+        )
+
+
+def note_unlike(probability: DataArray, source: str = "") -> None:
+    """Name the runs that are probably unlike the model; ``probability`` (measure, run)."""
+    from bayeseval.combination import UNLIKE
+
+    unlike = (probability > UNLIKE).any("measure")
+    names = unlike["run"].to_numpy()[unlike.to_numpy()].tolist()
+    if names:
+        note(
+            f"warning: dyn contradicts the model on {counted(len(names), 'run')}: "
+            f"{some_of(names, 5)}{source}"
+        )
+
+
+def note_lengths(ratio: DataArray, over: str = "mean over runs") -> None:
+    """Say how long combined intervals are relative to dyn's; ``ratio`` is by measure."""
+    ratios = [f"{value:.2f} ({label})" for label, value in ratio.to_series().dropna().items()]
+    if ratios:
+        note(f"length of combined intervals over dyn's, {over}: {', '.join(ratios)}")
+
+
+def note_model(model, collection: DataTree, depth, pool_depth: int | None, outside: str) -> None:
+    """Say what a model is fitted to: pools of the urn's lists, or documents."""
+    fitted = counted(len(model.coords["run"]), "run")
+    if pool_depth is not None:
+        note(f"the model is fitted to the first {pool_depth} ranks of {fitted}")
+        note(
+            "each run is modelled by itself: use the scores, not differences between runs; with "
+            "few runs in the pool, scores deeper than the pool are too low"
+        )
+        if collection.attrs["runs_cut"]:
+            note(
+                f"the urns hold what the runs retrieved at their first {depth} ranks (--depth); a "
+                "deeper look changes the scores"
+            )
+        return
+    judged = counted(len(model.coords["judged_pair"]), "judged document")
+    note(f"the model is fitted to {judged} and the ranks of {fitted}")
+    note_fitted_runs(collection.sizes["run"] - len(model.coords["run"]))
+    if "design" not in collection.children:
+        fate = "count as not relevant" if outside == "nonrelevant" else "are left to the model"
+        note(
+            f"no design: the judged documents are the frame, and all others {fate}; judgments of "
+            "a random sample need its --design"
+        )
+
+
+def note_fit(summary: Dataset, sampler, judgments, output: Path) -> None:
+    """Say what speaks against the scores of a fit.
+
+    ``sampler`` and ``judgments`` are the verdicts on these, None where there is none.
+    """
+    shares = outside_shares(summary["outside_weight"])
+    exact = float(summary["standard_error"].max()) < 1e-9  # but for rounding
+    if shares:
+        note(f"weight on documents outside the frame, mean over runs: {shares}")
+    elif exact:
+        note("every document that counts is judged: scores are exact, and no model was needed")
+    if "model_errors" in summary.attrs and not exact:
+        note(
+            "intervals include the errors that such models made on other collections "
+            "(--posterior-only leaves them out)"
+        )
+    if sampler is None:
+        note("a Laplace approximation has no sampler to check; use it for a quick look")
+    else:
+        text = be.inference.verdict_text(sampler)
+        note(
+            f"the sampler passed: {text}"
+            if sampler["passed"].all()
+            else "warning: the sampler did not pass its checks, and the scores may be wrong: "
+            f"{text}; take more --draws and --tune, and look at the plots in {output}"
+        )
+    if judgments is not None:
+        text = be.inference.verdict_text(judgments)
+        note(
+            "the judgments agree with the model's predictions; largest standardised differences by "
+            f"kind: {text}"
+            if judgments["passed"].all()
+            else "warning: the judgments contradict the model's predictions: its scores may be "
+            f"wrong, and combined intervals too short: {text}; compare them with evaluate "
+            "--estimator dyn"
+        )

@@ -1,0 +1,425 @@
+"""A page on an evaluation: scores with intervals, ranks, pictures, and cautions."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import bayeseval as be
+from bayeseval.collection import check_collection
+from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
+from bayeseval.collection.schema import design_parameters, label_names
+from bayeseval.combination import N_CHAINS, UNLIKE, Combination
+from bayeseval.estimators import HAS_COVARIANCE, WITHOUT_DESIGN
+from bayeseval.evaluation import means_with_covariance
+from bayeseval.frame.frame import BY_CHANCE, Frame
+from bayeseval.frame.rankings import Rankings
+from bayeseval.measures.names import parse_measures
+from bayeseval.messages import SHOWN, TopicsUnranked, counted, percent
+from bayeseval.posterior.modelled import fitted_runs
+from bayeseval.reporting.page import (
+    degrees_of_freedom,
+    facts,
+    figure,
+    listed,
+    meanings,
+    page,
+    paragraph,
+    table,
+)
+from bayeseval.tidy import BOUNDS, with_bounds
+
+MOST_RUNS = 40  # in a matrix of pairs
+PICTURED = 30  # in one picture of intervals, which then fits a printed page
+# measures that do not take unjudged documents for not relevant
+KNOWN_ALONE = ("Bpref", "infAP", "Judged", "NumRet")
+
+
+@dataclass
+class Answers:
+    """Scores (measure, run) of one kind, with intervals: by an estimator, or combined with a model.
+
+    ``name`` is theirs, for readers. ``sets`` are of ``rank_sets`` and ``chances`` of
+    ``rank_probabilities``; None for one run alone, and where errors are not known. ``compared`` is
+    of ``compare_intervals``: design, model and both.
+    """
+
+    name: str
+    scores: xr.Dataset
+    sets: xr.Dataset | None
+    chances: xr.Dataset | None
+    compared: xr.Dataset | None = None
+
+    @classmethod
+    def ranked(cls, name, scores, source, options: dict, compared=None) -> "Answers":
+        """With ranks by ``source``, which are scores with errors, of two runs or more."""
+        sets = chances = None
+        if source.sizes["run"] > 1:
+            sets = be.rankings.rank_sets(source, **options)
+            chances = be.rankings.rank_probabilities(source, **options)
+        return cls(name, scores, sets, chances, compared)
+
+
+@dataclass
+class Notes:
+    """What a reader should know beyond the numbers, each sentence once."""
+
+    texts: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        """Note a sentence, unless it is there."""
+        plain = " ".join(text.split())
+        if plain not in self.texts:
+            self.texts.append(plain)
+
+    @contextmanager
+    def of_warnings(self) -> Iterator[None]:
+        """Note the warnings of the body, which are not given."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            warnings.simplefilter("ignore", TopicsUnranked)  # noted with runs that lack topics
+            yield
+        for warning in caught:
+            self.add(str(warning.message))
+
+
+def evaluation_page(
+    sampled: xr.DataTree,
+    measures,
+    *,
+    estimator: str | None = None,
+    predictor=None,
+    model: bool = True,
+    learn_from: str | Sequence[str] = "design",
+    relevance_level: int = 1,
+    ci_prob: float = 0.9,
+    draws: int = 1000,
+    title: str | None = None,
+    notes: Sequence[str] = (),
+    random_seed: int,
+) -> str:
+    """A page of HTML on the runs of a collection, which needs no other file.
+
+    For each measure the runs from the best, with intervals, possible ranks and groups, and
+    pictures of them; then cautions, the terms, and how it was made. By a random sample and ``dyn``,
+    scores are combined with ``relevance_model``, those of measures that count grades with
+    ``grade_model`` (:func:`combined_scores`).
+
+    Parameters
+    ----------
+    sampled : DataTree
+        Collection without replicates.
+    measures : str, object or list
+        As for :func:`evaluate`.
+    estimator, predictor
+        As for :func:`evaluate`. Default: "dyn" of a random sample ("stat" of prels and probs, which
+        list the sampled documents alone; "importance" of draws with replacement), "assumed" of
+        other judgments.
+    model : bool
+        Whether to combine with a model where that can be.
+    learn_from : {"design", "all"} or list of str
+        Runs that the model is fitted to, as for :func:`combined_scores`.
+    relevance_level : int
+        Lowest relevant grade.
+    ci_prob : float
+        Coverage of the intervals.
+    draws : int
+        Posterior draws of each of four chains, as for :func:`fit`.
+    title : str, optional
+    notes : sequence of str
+        Sentences for the list of cautions, before those found here. Warnings are listed there
+        too, not given.
+    random_seed : int
+
+    Returns
+    -------
+    str
+        The same for the same input and versions.
+
+    Raises
+    ------
+    ValueError
+        As :func:`evaluate`, :func:`covariance` and :func:`rankings.rank_sets`.
+
+    Examples
+    --------
+    >>> import bayeseval as be, bayeseval.reporting
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.05, 0.1, 0.2], n_topics=10, prevalence=0.1, random_seed=1
+    ... )
+    >>> text = be.reporting.evaluation_page(collection, "P@10", random_seed=1)
+    >>> text.startswith("<!doctype html>"), "Possible ranks" in text
+    (True, True)
+    """
+    check_ci_prob(ci_prob)
+    check_seed(random_seed)
+    check_whole_numbers(1, draws=draws)
+    check_collection(sampled)
+    fitted_runs(sampled, learn_from)
+    options = {"estimator": estimator or _estimator_of(sampled), "predictor": predictor}
+    options |= {"relevance_level": relevance_level, "ci_prob": ci_prob}
+    fitting = {"learn_from": learn_from, "draws": draws, "random_seed": random_seed}
+    cautions = Notes()
+    for text in notes:
+        cautions.add(text)
+    with cautions.of_warnings():
+        answers = _design_answers(sampled, measures, options, random_seed, cautions)
+        both = _combined(sampled, answers, options, fitting, cautions) if model else None
+    _note_scores(answers.scores, cautions)
+    sections, named = [], set()
+    for label in answers.scores["measure"].to_numpy().tolist():
+        shown = both if both is not None and label in both.scores["measure"] else answers
+        sections.append(_measure_section(label, shown, answers.scores, named))
+    if float(answers.scores["outside_weight"].max()) > 0:
+        named.add("weight")
+    found = cautions.texts or ["Nothing was found that speaks against these scores."]
+    sections.append(("Cautions", listed(found)))
+    ranked = answers.sets is not None
+    terms = meanings(answers.scores, ranked=ranked, combined=both is not None, named=named)
+    sections.append(("Terms", facts(terms)))
+    made = _method(sampled, answers.scores.attrs, both is not None, options, fitting)
+    sections.append(("Method", facts(made)))
+    runs, topics = (counted(sampled.sizes[dim], dim) for dim in ("run", "topic"))
+    number = int(sampled["judgments/grade"].notnull().sum())
+    judged = f"{number:,} judgments, {number / sampled.sizes['topic']:.0f} per topic"
+    return page(title or "Evaluation of search runs", f"{runs} on {topics}, {judged}.", sections)
+
+
+def _estimator_of(sampled: xr.DataTree) -> str:
+    """``dyn`` of a random sample, ``assumed`` of other judgments.
+
+    Of a sample that does not say what else could have been judged (prels, probs) it is ``stat``, of
+    one drawn with replacement ``importance``.
+    """
+    children = sampled.children
+    scheme = children["design"].attrs.get("scheme") if "design" in children else None
+    if scheme == "with_replacement":
+        return "importance"
+    if scheme not in BY_CHANCE:
+        return "assumed"
+    return "stat" if Frame.of(sampled).lists_sampled_alone else "dyn"
+
+
+def _design_answers(
+    sampled: xr.DataTree, measures, options: dict[str, Any], seed: int, notes: Notes
+) -> Answers:
+    """Scores and ranks by an estimator: over these topics where their errors are known."""
+    estimator, ci_prob = options["estimator"], options["ci_prob"]
+    ranking: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": seed}
+    known = estimator in HAS_COVARIANCE
+    if known:
+        source = mean = means_with_covariance(sampled, measures, raised=True, **options)
+        ranking["covariance"] = mean["covariance"]
+        source = mean = mean.drop_vars("covariance")
+    else:
+        source = be.evaluate(sampled, measures, **options)
+        mean = be.mean_over_topics(source, population="topics", ci_prob=ci_prob)
+    _note_missing_topics(sampled, notes)
+    if mean["standard_error"].isnull().any():
+        if mean.sizes["run"] > 1:
+            few = "one judged document to a topic" if known else "one topic"
+            notes.add(f"There are no ranks: from {few} some errors of scores are not known.")
+        return Answers(estimator, mean, None, None)
+    return Answers.ranked(estimator, mean, source, ranking)
+
+
+def _note_missing_topics(sampled: xr.DataTree, notes: Notes) -> None:
+    """Note runs that lack judged topics."""
+    judged = sampled["judgments/grade"].notnull().to_numpy()
+    topics = np.unique(sampled["pair_topic"].to_numpy()[judged])
+    missing = (Rankings.of(sampled).length == 0)[:, topics].sum(axis=1)
+    n_runs, worst = int((missing > 0).sum()), int(missing.argmax())
+    if n_runs:
+        notes.add(
+            f"{'1 run lacks' if n_runs == 1 else f'{n_runs} runs lack'} topics and "
+            f"{'scores' if n_runs == 1 else 'score'} 0 there; {sampled['run'].to_numpy()[worst]} "
+            f"lacks most, {missing[worst]} of {topics.size}."
+        )
+
+
+def _combined(
+    sampled: xr.DataTree, answers: Answers, options: dict, fitting: dict, notes: Notes
+) -> Answers | None:
+    """Design and model combined, or a note why not.
+
+    ``fitting`` has the runs that the model is fitted to, the draws of a chain and the random seed.
+    """
+    design, estimator = sampled.children.get("design"), options["estimator"]
+    if estimator != "dyn" or design is None or design.attrs["scheme"] not in BY_CHANCE:
+        return None
+    if answers.scores["standard_error"].isnull().any():
+        notes.add("The sample is too small for errors of dyn, so nothing is combined with a model.")
+        return None
+    asked = {name: options[name] for name in ("predictor", "relevance_level")}
+    combination = Combination.of(sampled, answers.scores, **asked, **fitting)
+    if combination.contradiction:
+        notes.add(
+            f"{combination.contradiction.capitalize()}. The intervals of {estimator} do not rest "
+            "on the model."
+        )
+    scores, intervals = combination.scores, combination.intervals
+    for label in intervals["measure"].to_numpy().tolist():
+        unlike = (intervals["unlike_model"].sel(measure=label) > UNLIKE).to_numpy()
+        names = intervals["run"].to_numpy()[unlike].tolist()
+        if names:
+            notes.add(f"{label}: the sample contradicts the model on {', '.join(names)}.")
+    ranking = {"ci_prob": options["ci_prob"], "random_seed": fitting["random_seed"]}
+    name = f"{estimator} and the model combined"
+    return Answers.ranked(name, scores, scores, ranking, intervals)
+
+
+def _note_scores(mean: xr.Dataset, notes: Notes) -> None:
+    """Note weight on documents that could not be known, and what becomes of them."""
+    estimator = mean.attrs["estimator"]
+    where = "documents outside the sampling frame"
+    where = "unjudged documents" if estimator in WITHOUT_DESIGN else where
+    if (mean["outside_weight"].isnull() & mean["estimate"].notnull()).any():
+        notes.add(
+            f"How much weight falls on {where} is not known, since the judgments list only the "
+            "sampled ones of the frame."
+        )
+    for label in mean["measure"].to_numpy().tolist():
+        weight = mean["outside_weight"].sel(measure=label)
+        if float(weight.max()) < SHOWN:
+            continue
+        fate = (
+            "" if parse_measures(label)[0].name in KNOWN_ALONE else "; they count as not relevant"
+        )
+        fate = "; rankings are taken without them" if estimator == "condensed" else fate
+        worst = weight["run"].to_numpy()[int(weight.argmax("run"))]
+        notes.add(
+            f"{label}: a weight of {float(weight.mean()):.3f} falls on {where}, mean over runs, "
+            f"up to {float(weight.max()):.3f} (run {worst}){fate}."
+        )
+
+
+def _measure_section(
+    label: str, answers: Answers, design: xr.Dataset, named: set[str]
+) -> tuple[str, str]:
+    """Table and pictures of one measure; the notes that it has are added to ``named``."""
+    place = {"measure": label}
+    one = with_bounds(answers.scores).sel(place)
+    sets = None if answers.sets is None else answers.sets.sel(place)
+    unlike = one["estimate"].isnull() & False
+    if answers.compared is not None:
+        unlike = answers.compared["unlike_model"].sel(place) > UNLIKE
+    order = np.argsort(-one["estimate"].fillna(-np.inf).to_numpy(), kind="stable")
+    best = one.assign(unlike=unlike).isel(run=order)
+    group = np.ones(order.size) if sets is None else sets["tie_group"].sel(run=best["run"])
+    apart = (1 + np.flatnonzero(np.diff(group))).tolist()
+    rows = [_row(best.isel(run=number), sets) for number in range(order.size)]
+    level = percent(answers.scores.attrs["ci_prob"])
+    ranks = [] if sets is None else ["possible ranks", "group"]
+    header = ["run", label, f"{level} interval", *ranks, "note"]
+    notes = {note for row in rows for note in row[-1].split(", ") if note}
+    named |= notes
+    if not notes:
+        header, rows = header[:-1], [row[:-1] for row in rows]
+    sentence = f"By {answers.name}."
+    if sets is not None:
+        number, pairs = int(sets["separated"].sum()), order.size * (order.size - 1) // 2
+        sentence += f" Of {pairs} pairs of runs, {number} are separated (all pairs at once)."
+    parts = [paragraph(sentence), table(f"{label}, the best run first", header, rows, apart)]
+    if freedom := degrees_of_freedom(design.sel(place)):
+        estimator = design.attrs["estimator"]
+        text = f"Degrees of freedom of the errors by {estimator}: {freedom}."
+        parts.append(paragraph(text, "small"))
+    parts += _pictures(label, answers, best["run"].to_numpy())
+    if answers.chances is not None and 2 < order.size <= MOST_RUNS:
+        named.add("picture of pairs")
+        axes = be.plots.plot_better(answers.chances, label)
+        caption = f"{label}: probability that the run of the row is better than that of the column"
+        parts.append(figure(axes, caption))
+    return label, "".join(parts)
+
+
+def _pictures(label: str, answers: Answers, runs: np.ndarray) -> list[str]:
+    """Intervals of the runs in this order, in as many pictures as are needed."""
+    level, drawn, first = percent(answers.scores.attrs["ci_prob"]), [], 1
+    for part in np.array_split(runs, -(-runs.size // PICTURED)):
+        which = "" if part.size == runs.size else f", runs {first} to {first + part.size - 1}"
+        first += part.size
+        if answers.compared is None:
+            named = {answers.name: answers.scores}
+            axes = be.plots.plot_intervals(named, label, runs=part.tolist())
+            caption = f"{label} by {answers.name}, {level} intervals{which}"
+        else:
+            axes = be.plots.plot_combined(answers.compared, label, runs=part.tolist())
+            caption = (
+                f"{label}: {level} intervals by the sample alone (pale), the model alone (orange) "
+                f"and both combined (blue){which}"
+            )
+        drawn.append(figure(axes, caption))
+    return drawn
+
+
+def _row(one: xr.Dataset, sets: xr.Dataset | None) -> list[str]:
+    """Cells of one run."""
+    run = one["run"].item()
+    estimate, lower, upper = (float(one[name]) for name in ("estimate", "lower", "upper"))
+    cells = [str(run), f"{estimate:z.3f}"]
+    cells.append("" if np.isnan(lower) else f"{lower:z.3f} to {upper:z.3f}")
+    if sets is not None:
+        of_run = sets.sel(run=run)
+        first, last = (int(of_run["interval"].sel(ci_bound=bound)) for bound in BOUNDS)
+        cells.append(f"{first}" if first == last else f"{first} to {last}")
+        cells.append(str(int(of_run["tie_group"])))
+    known = one["group"] == "contributed" if "group" in one.coords else one.get("contributed", True)
+    notes = [] if bool(known) else ["new"]
+    if bool(one["unlike"]):
+        notes.append("unlike the model")
+    return [*cells, ", ".join(notes)]
+
+
+def _method(
+    sampled: xr.DataTree, attrs: dict, combined: bool, options: dict, fitting: dict
+) -> dict[str, str]:
+    """Design, options and versions; ``attrs`` are those of the scores."""
+    estimator, predictor = options["estimator"], options["predictor"]
+    over = "these topics" if estimator in HAS_COVARIANCE else "topics like these"
+    named = {"Intervals": f"{percent(options['ci_prob'])}, for {over}"}
+    if "design" in sampled.children:
+        design = sampled["design"].attrs
+        named["Design"] = f"{design.get('name', 'given')} ({design['scheme']})"
+        budget = design_parameters(sampled["design"]).get("budget")
+        if isinstance(budget, int):
+            named["Design"] += f", {budget} judgments per topic"
+        elif budget is not None:
+            named["Design"] += ", judgments that differ by topic"
+    named["Estimator"] = estimator
+    if predictor is not None:
+        name = predictor if isinstance(predictor, str) else predictor[0]
+        named["Estimator"] += f", predictor {name}"
+    judges = label_names(sampled)
+    if judges and estimator == "dyn":
+        named["Labels"] = _label_use(judges, attrs["predictor"], combined)
+    if combined:
+        named["Model"] = (
+            "relevance_model (grade_model for measures of grades) by a Laplace approximation, "
+            f"{N_CHAINS * fitting['draws']:,} posterior draws"
+        )
+        fitted = fitted_runs(sampled, fitting["learn_from"])
+        if fitted is not None:
+            named["Model"] += f", fitted to {counted(len(fitted), 'run')}"
+    named["Relevant"] = f"grades of {options['relevance_level']} or more"
+    named["Data"] = (
+        f"collection {attrs.get('fingerprint', '')}, sample {attrs.get('sample', '')}: the same "
+        "for the same runs and judgments"
+    )
+    named["Made by"] = f"bayeseval {be.__version__}, random seed {fitting['random_seed']}"
+    return named
+
+
+def _label_use(judges: Sequence[str], predictor: str, modelled: bool) -> str:
+    """Which labels were used, and how; predictors are NAME:COLUMN+COLUMN."""
+    name, _, columns = predictor.partition(":")
+    read = ", ".join(judges if modelled else columns.split("+"))
+    if modelled or (columns and name in ("pooled", "recalibrated")):
+        return f"{read}; their reliability is estimated from the judgments"
+    if name == "external":
+        return f"{read}; taken for the relevance as they are"
+    return f"{', '.join(judges)}; not used by predictor {name}"

@@ -1,0 +1,324 @@
+"""Pages on evaluations: what they show is what the package says."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from bayeseval.report import evaluation_page
+from bayeseval.report.answers import Answers
+from bayeseval.report.page import listed, page, table
+from bayeseval.report.words import ESTIMATORS, freedom, limited, meanings
+
+import bayeseval as be
+from bayeseval.estimators.registry import ESTIMATORS as REGISTERED
+
+
+class Page(HTMLParser):
+    """Tables, headings and points of lists of a page, and whether its elements are closed."""
+
+    void = ("meta", "br", "path", "use", "image")
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.rows, self.points, self.titles, self.drawn = [], [], [], [], 0
+        self.small, self.words, self.captions, self.attributes = [], {}, [], []
+        self.feed(text)
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.attributes.append((tag, dict(attrs)))
+        if tag == "svg":
+            self.drawn += 1
+        if tag == "tr":
+            self.rows.append([])
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        if tag not in self.void:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        within = self.open[-1] if self.open else ""
+        if within in ("td", "th"):
+            self.rows[-1].append(data)
+        elif within == "li":
+            self.points.append(data)
+        elif within in ("h1", "h2"):
+            self.titles.append(data)
+        elif within == "figcaption":
+            self.captions.append(data)
+        elif within == "p":
+            self.small.append(data)
+        elif within == "dt":
+            self.words[data] = ""
+        elif within == "dd":
+            self.words[list(self.words)[-1]] += data
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    """Five runs, of which two come after the sample; one has a name that a page must escape."""
+    collection = be.simulate.urn_collection(
+        [0.05, 0.3, 0.1, 0.2, 0.1], n_topics=15, prevalence=0.08, shared=0.5, random_seed=3
+    )
+    runs = be.trec.runs_frame(collection)
+    names = {"run001": "<b>&run", "run002": "r2", "run003": "r3", "run004": "n4", "run005": "n5"}
+    runs["run"] = runs["run"].map(names)
+    table = pd.DataFrame({"run": list(names.values()), "contributed": [True] * 3 + [False] * 2})
+    whole = be.read_collection(be.trec.qrels_frame(collection), runs, run_table=table)
+    design = be.designs.pps_strata(whole, budget=60)
+    return be.reveal(whole, design, be.draw(design, random_seed=4))
+
+
+@pytest.fixture(scope="module")
+def text(sampled):
+    return evaluation_page(sampled, ["P@10", "AP"], draws=200, title="Runs & topics", random_seed=5)
+
+
+def test_a_sample_is_combined_with_the_model_and_told_from_the_best_run(sampled, text):
+    page = Page(text)
+    assert page.titles == [
+        "Runs & topics", "P@10", "AP", "What to be careful of", "What the words mean",
+        "How this was made",
+    ]  # fmt: skip
+    assert page.drawn == 4  # intervals and pairs of both measures
+    mean = be.mean_over_topics(be.evaluate(sampled, ["P@10", "AP"], estimator="dyn"))
+    fitted = be.fit(
+        be.models.relevance_model(sampled), approximation="laplace", draws=200, random_seed=5
+    )
+    post = be.posterior_scores(fitted, sampled, ["P@10", "AP"], random_seed=5)
+    both = be.combine(mean, post)
+    for measure, rows in (("P@10", page.rows[1:6]), ("AP", page.rows[7:12])):
+        one = both.sel(measure=measure)
+        best = one["run"].to_numpy()[np.argsort(-one["estimate"].to_numpy())].tolist()
+        assert [row[0] for row in rows] == best
+        for row in rows:
+            run = one.sel(run=row[0])
+            low, high = run["interval"].to_numpy()
+            assert row[1:3] == [f"{run['estimate'].item():.3f}", f"{low:.3f} to {high:.3f}"]
+            assert ("new" in row[-1]) == (row[0] in ("n4", "n5"))
+
+
+def test_the_model_learns_from_all_runs_where_it_is_asked_to(sampled):
+    asked = {"draws": 200, "random_seed": 5}
+    text = evaluation_page(sampled, "P@10", learn_from="all", **asked)
+    page = Page(text)
+    both = be.combined_scores(sampled, "P@10", learn_from="all", **asked).isel(measure=0)
+    for name, told in ((row[0], row[1]) for row in page.rows[1:6]):
+        assert told == f"{both['estimate'].sel(run=name).item():.3f}"
+    assert page.words["Model"].endswith("it learns from 5 runs")
+
+
+def test_the_page_needs_no_other_file_and_is_the_same_again(sampled, text):
+    assert not re.findall(r'(?:src|href)="(?!#|data:)', text)
+    names = re.findall(r' id="([^"]*)"', text)
+    assert len(names) == len(set(names))
+    assert "<script" not in text and "&lt;b&gt;&amp;run" in text and "<b>&" not in text
+    again = evaluation_page(
+        sampled, ["P@10", "AP"], draws=200, title="Runs & topics", random_seed=5
+    )
+    assert again == text
+
+
+def test_degrees_of_freedom_draws_and_words_are_told(sampled, text):
+    page = Page(text)
+    mean = be.mean_over_topics(be.evaluate(sampled, ["P@10", "AP"], estimator="dyn"))
+    for measure in ("P@10", "AP"):
+        own = mean["degrees_of_freedom"].sel(measure=measure).to_numpy()
+        told = f"Degrees of freedom of the errors by dyn: {own.min():.0f} to {own.max():.0f}."
+        assert any(paragraph.startswith(told) for paragraph in page.small)
+    assert "800 posterior draws; other draws would move" in page.words["Model"]
+    assert "by some 2.3% of half their length" in page.words["Model"]
+    words = ("Score", "dyn", "dyn and the model combined", "90% interval", "Degrees of freedom")
+    for word in (*words, "Told apart", "Possible ranks", "Group", "New", "Picture of pairs"):
+        assert page.words[word].endswith(".")
+    assert "Unlike the model" not in page.words  # no run is
+    assert page.words["90% interval"].startswith("By dyn alone: were the documents drawn again")
+    assert page.words["Told apart"].startswith("Pairs of runs of which the better one is known")
+    shown = Answers("dyn", mean, None, None)
+    more = meanings(shown, None, {"unlike the model", "limited", "weight"})
+    assert {"Unlike the model", "Limited", "Weight"} <= set(more)
+    assert more["90% interval"].startswith("By dyn: were the documents drawn again")
+    assert {"Group", "New", "Picture of pairs"}.isdisjoint(more)
+
+
+def test_every_estimator_is_explained_and_the_share_of_limited_ratios_is_told():
+    assert set(ESTIMATORS) == set(REGISTERED)
+    coords = {"measure": ["AP"], "run": ["a", "b"]}
+    dims = ("measure", "run")
+    scores = xr.Dataset(
+        {"n_limited": (dims, [[1, 0]]), "n_topics": (dims, [[4, 0]]),
+         "degrees_of_freedom": (dims, [[np.inf, 3.0]])}, coords=coords
+    )  # fmt: skip
+    assert (limited(scores), freedom(scores)) == ("25%", "3")
+    none = scores * np.nan
+    assert (limited(none), freedom(none)) == ("", "")
+
+
+def test_readers_of_the_screen_find_heads_names_and_ways(text):
+    page = Page(text)
+    for tag, wanted in (("svg", "aria-label"), ("th", "scope"), ("html", "lang")):
+        found = [attributes for name, attributes in page.attributes if name == tag]
+        assert found and all(attributes.get(wanted) for attributes in found)
+    ways = [a["href"][1:] for name, a in page.attributes if name == "a"]
+    places = [a["id"] for name, a in page.attributes if name == "section"]
+    assert ways == places and len(places) == len(page.titles) - 1
+
+
+def test_many_runs_are_drawn_some_to_a_picture_and_no_column_is_empty():
+    many = be.simulate.urn_collection(
+        np.linspace(0.05, 0.3, 41), n_topics=4, prevalence=0.1, random_seed=2
+    )
+    page = Page(evaluation_page(many, "P@10", random_seed=5))
+    base = "P@10 by assumed, 90% intervals"
+    assert page.captions == [f"{base}, runs 1 to 21", f"{base}, runs 22 to 41"]
+    assert page.rows[0] == ["run", "P@10", "90% interval", "possible ranks", "group"]
+    assert page.small[-1] == "Degrees of freedom of the errors by assumed: 3."
+
+
+def test_without_a_model_the_intervals_are_those_of_dyn(sampled):
+    page = Page(evaluation_page(sampled, "P@10", model=False, random_seed=5))
+    mean = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="dyn"))
+    for row in page.rows[1:]:
+        low, high = mean["interval"].sel(run=row[0]).squeeze().to_numpy()
+        assert row[2] == f"{low:z.3f} to {high:z.3f}"
+
+
+@pytest.mark.parametrize(
+    ("predictor", "model", "told"),
+    [
+        (None, False, "gpt; the judgments tell how far they can be relied on"),
+        (("recalibrated", "gpt"), False, "gpt; the judgments tell how far they can be relied on"),
+        (("external", "gpt"), False, "gpt; taken for the relevance as they are"),
+        (("constant", 0.1), False, "gpt; not used by predictor constant"),
+        ("constant", True, "gpt; the judgments tell how far they can be relied on"),
+    ],
+)
+def test_what_labels_were_used_for_is_told(sampled, predictor, model, told):
+    topic = sampled["topic"].to_numpy()[sampled["pair_topic"].to_numpy()]
+    pairs = pd.DataFrame({"topic": topic, "document": sampled["document"].to_numpy()})
+    labels = pairs.assign(label=1.0 * (pairs.index % 3 == 0))
+    labelled = be.add_predictions(sampled, "gpt", labels)
+    options = {"predictor": predictor, "model": model, "draws": 20, "random_seed": 5}
+    assert Page(evaluation_page(labelled, "P@10", **options)).words["Labels"] == told
+
+
+def test_judgments_without_a_design_are_taken_as_they_are_and_unjudged_weight_is_told(sampled):
+    bare = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
+    page = Page(evaluation_page(bare, "P@10", random_seed=5))
+    scores = be.evaluate(bare, "P@10", estimator="assumed")
+    lost = be.mean_over_topics(scores)["outside_weight"]
+    assert any(
+        point.startswith(f"P@10: a weight of {lost.mean().item():.3f} falls on unjudged documents")
+        for point in page.points
+    )
+    text = evaluation_page(bare, "P@10", random_seed=5)
+    assert "for topics like these" in text and "takes every document without a judgment" in text
+
+
+def test_measures_of_grades_are_combined_too_and_warnings_are_told_beside_the_others():
+    graded = be.simulate.urn_collection(
+        [0.1, 0.2, 0.3], n_topics=12, prevalence=0.2, grade_proportions=(0.6, 0.4), random_seed=6
+    )
+    design = be.designs.pps_strata(graded, budget=60)
+    some = be.reveal(graded, design, be.draw(design, random_seed=7))
+    notes = ["Told before."]
+    text = evaluation_page(some, ["nDCG@10", "P@10"], draws=50, notes=notes, random_seed=8)
+    page = Page(text)
+    assert page.points[0] == "Told before."
+    assert text.count("dyn and the model combined") >= 2
+
+
+def test_options_are_checked_before_the_work(sampled):
+    with pytest.raises(ValueError, match="ci_prob must lie between 0 and 1"):
+        evaluation_page(sampled, "P@10", ci_prob=2.0, random_seed=1)
+    with pytest.raises(ValueError, match="learn_from must be one of design, all, not 'n4'"):
+        evaluation_page(sampled, "P@10", learn_from="n4", random_seed=1)
+    with pytest.raises(ValueError, match="draws is 0"):
+        evaluation_page(sampled, "P@10", draws=0, random_seed=1)
+    with pytest.raises(ValueError, match="random_seed is .*; allowed: a whole number, 0 or more"):
+        evaluation_page(sampled, "P@10", random_seed=-1)
+
+
+def test_labels_are_escaped_in_tables_and_lists():
+    drawn = table("<t>", ["<a>", "b"], [["&", "1"]])
+    assert drawn.count("<td") == 1 and "<caption>&lt;t&gt;</caption>" in drawn
+    assert '<th scope="col" class="key">&lt;a&gt;</th><th scope="col">b</th>' in drawn
+    assert '<th scope="row" class="key">&amp;</th><td>1</td>' in drawn
+    assert listed(["<i>"]) == "<ul><li>&lt;i&gt;</li></ul>"
+
+
+def test_runs_without_some_topics_are_told(sampled):
+    runs = be.trec.runs_frame(sampled)
+    whole = be.trec.qrels_frame(sampled)
+    some = runs[(runs["run"] != "r2") | (runs["topic"].astype(int) < 4)]
+    page = Page(evaluation_page(be.read_collection(whole, some), "P@10", random_seed=5))
+    assert "1 run lacks topics and scores 0 there; r2 lacks most, 12 of 15." in page.points
+    none = be.read_collection(whole, runs[runs["topic"].astype(int) < 4])
+    page = Page(evaluation_page(none, "P@10", random_seed=5))
+    assert len([point for point in page.points if "lack" in point]) == 1
+    assert not any("no run has documents" in point for point in page.points)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "measure", "fate"),
+    [
+        ("assumed", "P@10", "; they count as not relevant."),
+        ("assumed", "nDCG@10", "; they count as not relevant."),
+        ("assumed", "Judged@10", ")."),
+        ("condensed", "P@10", "; rankings are taken without them."),
+    ],
+)
+def test_what_becomes_of_unjudged_documents_is_told_as_it_is(sampled, estimator, measure, fate):
+    bare = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
+    page = Page(evaluation_page(bare, measure, estimator=estimator, random_seed=5))
+    (told,) = [point for point in page.points if "falls on unjudged documents" in point]
+    assert told.endswith(fate) and told.count(";") == fate.count(";")
+
+
+def test_weight_that_cannot_be_known_is_not_passed_over(sampled, tmp_path):
+    be.trec.write_prels(sampled, tmp_path / "prels")
+    listed = be.read_collection(
+        tmp_path / "prels", be.trec.runs_frame(sampled), qrels_format="prels"
+    )
+    text = evaluation_page(listed, "P@10", random_seed=5)
+    assert text == evaluation_page(listed, "P@10", estimator="stat", random_seed=5)
+    page = Page(text)
+    assert any("documents outside the sampling frame is not known" in x for x in page.points)
+
+
+def test_scores_without_errors_are_told_without_ranks(sampled):
+    design = be.designs.pps_strata(be.read_collection(None, be.trec.runs_frame(sampled)), budget=1,
+                                   n_strata=1)  # fmt: skip
+    selected = be.draw(design, random_seed=6)
+    known = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
+    tiny = be.reveal(known, design, selected, unjudged="nonrelevant")
+    one = be.select(known, topics=known["topic"].to_numpy()[:1].tolist())
+    for few, why in ((tiny, "one judged document to a topic"), (one, "one topic")):
+        text = evaluation_page(few, "P@10", random_seed=5)
+        page = Page(text)
+        assert f"Ranks are not told: from {why} some errors of scores are not known." in page.points
+        assert "possible ranks" not in text and len(page.rows) == 6 and page.drawn == 1
+
+
+def test_draws_with_replacement_are_not_taken_for_a_pool(sampled):
+    whole = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
+    design = be.designs.with_replacement(whole, budget=20)
+    drawn = be.reveal(whole, design, be.draw(design, random_seed=7))
+    text = evaluation_page(drawn, "P@10", random_seed=5)
+    assert text == evaluation_page(drawn, "P@10", estimator="importance", random_seed=5)
+    mean = be.mean_over_topics(be.evaluate(drawn, "P@10", estimator="importance"))
+    shown = {row[0]: row[1] for row in Page(text).rows[1:]}
+    assert shown == {run: f"{mean['estimate'].sel(run=run).item():.3f}" for run in shown}
+
+
+def test_control_characters_of_names_are_written_as_escapes():
+    text = page("a\x1b[31m\x00", "b\x7f\tc\udcff", [])
+    assert "<h1>a\\x1b[31m\\x00</h1>" in text and "b\\x7f\tc\\udcff" in text
