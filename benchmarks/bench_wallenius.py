@@ -1,7 +1,6 @@
 """Urns of N = 1000: 126 runs of one topic judged to depth 10, with and without gaps, or one run.
 
-Times of one log-likelihood with gradient, of the log pmf of counts, and of drawing the unjudged
-ranks, in processor time.
+Times of one log-likelihood with gradient, and of drawing the unjudged ranks, in processor time.
 """
 
 import time
@@ -10,10 +9,9 @@ import numpy as np
 import pytest
 
 N_RUNS, N_RANKS, DEPTH, N_DOCUMENTS = 126, 200, 10, 1000
-N_DRAWS, N_COUNTS = 200, 10_000
+N_DRAWS = 200
 # Seconds. Measured on one core of a busy machine: a fifth to a fourth of these.
 LIMITS = {0.0: 0.005, 0.3: 0.015}
-COUNT_LIMIT = 0.5
 N_LISTS, SINGLE_LIMIT = 1000, 0.01
 DRAW_LIMITS = {0.0: 0.003, 0.3: 0.015}
 
@@ -65,18 +63,6 @@ def test_likelihood_and_gradient_of_a_thousand_urns_of_one_run(benchmark):
     )
     assert np.isfinite(value).all()
     check(benchmark, SINGLE_LIMIT)
-
-
-@pytest.mark.benchmark(timer=time.process_time)
-def test_log_pmf_and_gradient_of_ten_thousand_counts(benchmark):
-    from bayeseval.distributions.wallenius_count_variable import log_pmfs
-
-    rng = np.random.default_rng(2)
-    numbers = [rng.integers(0, 11, N_COUNTS), *(np.full(N_COUNTS, x) for x in (100, 50, 1000))]
-    arguments = (*numbers, rng.normal(-2.0, 0.3, N_COUNTS))
-    value, _ = benchmark.pedantic(log_pmfs, args=arguments, rounds=5, warmup_rounds=1)
-    assert np.isfinite(value).all()
-    check(benchmark, COUNT_LIMIT)
 
 
 @pytest.mark.benchmark(timer=time.process_time)

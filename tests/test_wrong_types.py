@@ -63,7 +63,6 @@ WRONG = [
     (lambda g: be.inference.predicted_judgments(g.sampled, g.fit), FIT),
     (lambda g: be.inference.predictive_draws(g.model, g.sampled), FIT),
     (lambda g: be.diagnostic_plots(g.sampled, g.folder / "plots"), FIT),
-    (lambda g: be.models.relevant_numbers(g.sampled), FIT),
     (lambda g: be.inference.log_likelihood(g.sampled, g.model), FIT),
     (lambda g: be.save_fit(g.sampled, g.folder / "fit.nc"), FIT),
     (lambda g: be.verdict(xr.DataTree()), "not this DataTree without posterior draws"),

@@ -17,17 +17,12 @@ from scipy.special import gammaln
 
 # Beyond this the log-likelihood is a straight line in log w to machine precision.
 LARGEST_LOG_ODDS = 60.0
-# States below this part of all are left out at either end; rescaling starts below FAINT.
-NEGLIGIBLE = 1e-100
+# Probabilities below this are rescaled.
 FAINT = 1e-60
 # Added to the weight of an urn, so that an empty one divides nothing by something.
 EMPTY = 1e-300
-# Steps of the sum over M in a standard deviation of P(M), and the least number of them in that of
-# the terms; by how much the sums over the even and over the odd terms may differ; and log of how
-# much smaller than the best the terms at the ends of the range, and those left out, must be.
-STEPS_IN_SD = 1.5
-LEAST_STEPS_IN_SD = 1.2
-UNEVEN = 1e-3
+# Log of how much smaller than the best the terms at the ends of a sum in steps, and those left out,
+# must be.
 FAR = 36.0
 # Values of M looked at together, and how far below the best log term of the sum over M a term
 # counts as nothing (20000 such terms change a log-likelihood by less than 1e-17).
@@ -135,10 +130,10 @@ def _skip(forward, tangent, low, high, base, drawn, spare, odds, n_documents, n_
 
 @_compiled
 def _negligible(forward, state, other_end):
-    """Whether a state at one end has next to no probability in any lane."""
+    """Whether a state at one end has next to no probability in any lane: 1e-100 of another's."""
     step = 1 if other_end > state else -1
     for lane in range(forward.shape[1]):
-        most = forward[state, lane] / NEGLIGIBLE
+        most = forward[state, lane] / 1e-100
         largest = 0.0
         for other in range(state + step, other_end + step, step):
             largest = forward[other, lane]
@@ -162,7 +157,7 @@ def _rescale(forward, tangent, low, high, value):
             for state in range(low, high + 1):
                 forward[state, lane] /= total
                 tangent[state, lane] /= total
-    # A state is dropped where in every lane a state further in has 1 / NEGLIGIBLE times as much.
+    # A state is dropped where in every lane a state further in has 1e100 times as much.
     while high > low and _negligible(forward, high, low):
         _drop(forward, tangent, high)
         high -= 1
@@ -285,10 +280,10 @@ def single_log_likelihood(
     ``lowest`` and ``highest`` are the numbers M that leave room for the colours seen. Without
     success the numbers mean nothing: the whole sum is needed.
     """
-    # Start at the mean of P(M), or as near to it as there is room, with steps in units of its sd.
+    # Start at the mean of P(M), or as near to it as there is room, with 1.5 steps in its sd.
     odds, prevalence = math.exp(log_odds), 1.0 / (1.0 + math.exp(-logit_prevalence))
     log_q, log_rest = log_odds_pair(logit_prevalence)
-    step = max(1, int(math.sqrt(n_documents * prevalence * (1 - prevalence)) / STEPS_IN_SD))
+    step = max(1, int(math.sqrt(n_documents * prevalence * (1 - prevalence)) / 1.5))
     start = min(max(int(n_documents * prevalence), lowest), highest)
     first, _ = _term(
         colour, depth, odds, log_q, log_rest, n_documents, start, likelihood_weight
@@ -323,8 +318,9 @@ def single_log_likelihood(
         )  # fmt: skip
         if not value < best - FAR:
             return 0.0, 0.0, 0.0, False
-    # Or where the odd terms have another sum than the even ones, or it is narrow for its step.
-    bell = abs(uneven) <= UNEVEN * total and square / total - mean**2 >= LEAST_STEPS_IN_SD**2
+    # Or where the odd terms have another sum than the even ones, or fewer than 1.2 steps are in the
+    # standard deviation of the terms.
+    bell = abs(uneven) <= 1e-3 * total and square / total - mean**2 >= 1.2**2
     value = first + math.log(total * step) + log_factorial(n_documents)
     # d log L / d logit q is the mean of M given the list, less N q.
     of_prevalence = start + step * mean - n_documents * prevalence

@@ -43,7 +43,6 @@ def posterior_worlds(
         model = document_model(sampled, relevance_level, told)
         fitted = fit(model, random_seed=random_seed, **how)
     kind = kind_of_documents(fitted)
-    assert kind.draws is not None
     sizes = fitted["posterior"].sizes
     wanted = min(sizes["draw"], -(-number // sizes["chain"]))  # of every chain
     places = np.linspace(0, sizes["draw"] - 1, wanted).astype(int)

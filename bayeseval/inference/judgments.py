@@ -111,9 +111,8 @@ def predicted_judgments(
     ['stratum 1', 'stratum 2', 'stratum 3']
     """
     check_fit(fitted)
-    kind = kind_of_documents(fitted)
-    assert kind.draws is not None
-    return judgments_by(kind.draws(fitted, sampled, random_seed), random_seed)
+    draws = kind_of_documents(fitted).draws(fitted, sampled, random_seed)
+    return judgments_by(draws, random_seed)
 
 
 @one_blas_thread()

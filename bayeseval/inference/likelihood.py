@@ -73,8 +73,8 @@ def log_likelihood(fitted: xr.DataTree, model) -> xr.DataTree:
     check_same_model(model, fitted)
     if kind is not None and kind.judgment is None:
         raise ValueError(
-            f"a fit of {model_name(model)} has {kind.likelihood}, and no log likelihood of single "
-            "judgments to leave one out of"
+            f"a fit of {model_name(model)} has a composite likelihood, of weighted lists that "
+            "share documents, and no log likelihood of single judgments to leave one out of"
         )
     observed = {
         str(name): values.to_numpy()

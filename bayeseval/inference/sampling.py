@@ -16,7 +16,7 @@ from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.inference.verdict import verdict, verdict_text
 from bayeseval.models.identity import added_and_lacking, changed_parts
 from bayeseval.models.relevance.laplace import laplace
-from bayeseval.models.table import MODELS, kind_of
+from bayeseval.models.table import DOCUMENT_MODELS, kind_of
 from bayeseval.processors import usable_processors
 
 KNOWN = "judged_"  # data of this name and then X is what is known of the variable X
@@ -225,10 +225,9 @@ def _approximated(model, known, approximation: str, draws: int, random_seed: int
     kind = kind_of(model)
     if approximation != "laplace":
         raise ValueError(f"approximation is {approximation!r}; allowed: 'laplace' or None")
-    if kind is None or not kind.laplace:
-        made_for = [name for name, other in MODELS.items() if other.laplace]
+    if kind is None or kind.judgment is None:
         raise ValueError(
-            f"approximation={approximation!r} is made for {' and '.join(made_for)}; this is "
+            f"approximation={approximation!r} is made for {' and '.join(DOCUMENT_MODELS)}; this is "
             f"another model, which observes {', '.join(known) or 'nothing'}: leave approximation "
             "out"
         )
@@ -244,7 +243,6 @@ def _approximated(model, known, approximation: str, draws: int, random_seed: int
             f"approximation={approximation!r} needs the values of {' and '.join(own)} in observed, "
             f"and of nothing else; these are of {', '.join(known) or 'nothing'}"
         )
-    assert kind.judgment is not None
     n_states = len(model.coords.get("grade_value", (0, 1)))
     if not np.isin(known[kind.judgment], np.arange(n_states)).all():
         raise ValueError(

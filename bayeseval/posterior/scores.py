@@ -138,7 +138,6 @@ def posterior_scores(
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
     kind = _scorable(fitted)
-    assert kind.draws is not None
     draws = kind.draws(fitted, sampled, random_seed)
     topics = sampled["topic"].to_numpy()
     check_groups(topic_groups, population, topics)
@@ -193,10 +192,9 @@ def _scorable(fitted: xr.DataTree) -> ModelKind:
     """
     check_fit(fitted)
     kind = kind_of(fitted)
-    if kind is None or kind.draws is None:
-        having = [name for name, other in MODELS.items() if other.draws is not None]
+    if kind is None:
         raise ValueError(
-            f"this fit is not of a model that has scores; models that have: {', '.join(having)}"
+            f"this fit is not of a model that has scores; models that have: {', '.join(MODELS)}"
         )
     if kind.judgment in fitted["posterior"] and "sample_stats" in fitted.children:
         raise ValueError(

@@ -7,11 +7,12 @@ import pytest
 from scipy import stats
 from scipy.special import expit, logsumexp
 
-from bayeseval.distributions import wallenius_count, wallenius_sequence
+from bayeseval.distributions.wallenius import wallenius_sequence
 from bayeseval.distributions.wallenius_sequence_kernel import add_run, run_log_likelihoods
 from bayeseval.distributions.wallenius_sequence_kernel import topic_log_likelihood as topic_kernel
 from tests.distributions.wallenius_enumeration import (
     PYTHON,
+    count_probability,
     drawn,
     every_sequence,
     run_log_likelihood,
@@ -66,14 +67,33 @@ def test_a_gap_of_hundreds_agrees_with_the_distribution_of_counts(log_odds):
     n_relevant, colour = 120, np.full(401, -1, dtype=np.int8)
     colour[400] = 1
     count = np.arange(n_relevant + 1)
-    log_pmf = pm.logp(wallenius_count(None, 400, n_relevant, 1000, log_odds), count).eval(
-        mode=PYTHON
-    )
+    chance = count_probability(400, n_relevant, 1000, log_odds)
     left, other = n_relevant - count, 1000 - n_relevant - (400 - count)
-    with np.errstate(divide="ignore"):
-        following = np.log(left) - np.log(left + np.exp(log_odds) * other)
+    following = left / (left + np.exp(log_odds) * other)
     value = run_log_likelihood(colour, log_odds, 1000, n_relevant)
-    assert value == pytest.approx(logsumexp(log_pmf + following), abs=1e-10)
+    assert value == pytest.approx(np.log(chance @ following), abs=1e-10)
+
+
+@pytest.mark.parametrize("log_odds", [-2.0, -0.4, 1.5])
+@pytest.mark.parametrize(
+    ("n_draws", "n_relevant", "n_documents"), [(8, 5, 20), (9, 11, 40), (10, 30, 60)]
+)
+def test_numbers_of_relevant_documents_have_scipys_distribution_near_its_mode(
+    n_draws, n_relevant, n_documents, log_odds
+):
+    """Sums over all sequences with as many; SciPy's own sums are not exact in the far tails."""
+    sequences = every_sequence(n_draws)
+    chance = np.exp(run_log_likelihood(sequences, log_odds, n_documents, n_relevant))
+    found = np.bincount(sequences.sum(axis=1), weights=chance)
+    reference = stats.nchypergeom_wallenius(n_documents, n_relevant, n_draws, np.exp(-log_odds))
+    near = found > 0.01
+    assert near.sum() > 3
+    np.testing.assert_allclose(found[near], reference.pmf(np.arange(found.size))[near], rtol=1e-7)
+    np.testing.assert_allclose(
+        found[: n_relevant + 1],
+        count_probability(n_draws, n_relevant, n_documents, log_odds)[: found.size],
+        rtol=1e-10,
+    )
 
 
 @pytest.mark.parametrize("n_relevant", [1, 50, 500, 999])

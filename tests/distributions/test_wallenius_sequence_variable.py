@@ -6,7 +6,7 @@ import pytensor
 import pytest
 from pymc.logprob.utils import ParameterValueError
 
-from bayeseval.distributions import wallenius_sequence
+from bayeseval.distributions.wallenius import wallenius_sequence
 from tests.distributions.wallenius_enumeration import (
     PYTHON,
     chi_square_tail,

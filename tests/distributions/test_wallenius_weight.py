@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit, logsumexp
 
-from bayeseval.distributions import wallenius_sequence
+from bayeseval.distributions.wallenius import wallenius_sequence
 from tests.distributions.wallenius_enumeration import PYTHON, drawn, run_probability
 
 

@@ -7,7 +7,7 @@ import pymc as pm
 from scipy import stats
 from scipy.special import expit
 
-from bayeseval.distributions import wallenius_sequence
+from bayeseval.distributions.wallenius import wallenius_sequence
 
 # Compiling a graph with numba takes seconds; tests of its compiled form say so.
 PYTHON = "FAST_COMPILE"
@@ -43,6 +43,19 @@ def topic_probability(colour, log_odds, n_documents, logit_prevalence):
         * np.prod([run_probability(*x, n_documents, m) for x in zip(colour, log_odds, strict=True)])
         for m in range(n_documents + 1)
     )
+
+
+def count_probability(n_draws, n_relevant, n_documents, log_odds):
+    """Probability of every number of relevant documents (count,), 0 to M, after some draws."""
+    count = np.arange(n_relevant + 1)
+    chance = np.where(count == 0, 1.0, 0.0)
+    for drawn in range(n_draws):
+        left = n_relevant - count
+        weight = np.exp(log_odds) * np.maximum(n_documents - n_relevant - drawn + count, 0)
+        share = np.where(left > 0, left / np.maximum(left + weight, 1e-300), 0.0)
+        chance, moved = chance * (1.0 - share), chance * share
+        chance[1:] += moved[:-1]
+    return chance
 
 
 def every_sequence(*shape):

@@ -20,11 +20,6 @@ def test_a_model_of_single_documents_draws_them_and_has_judgments_to_compare_wit
             assert row.judgment is not None
 
 
-def test_a_model_without_single_judgments_says_what_its_likelihood_is():
-    for row in MODELS.values():
-        assert (row.judgment is None) == bool(row.likelihood)
-
-
 def fit_of(name: str, version: int) -> xr.DataTree:
     constant = xr.Dataset({"model_version": ("model_name", [version])}, {"model_name": [name]})
     return xr.DataTree.from_dict({"constant_data": constant})

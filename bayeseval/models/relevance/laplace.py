@@ -154,7 +154,9 @@ def _labelled(model, values: dict[str, NDArray]) -> xr.DataTree:
 
 
 def _dataset(model, variables: dict) -> xr.Dataset:
-    sizes = {dim: size for dims, values in variables.values() for dim, size in zip(dims, values.shape)}
+    sizes = {
+        dim: size for dims, values in variables.values() for dim, size in zip(dims, values.shape)
+    }
     labels = {dim: np.arange(sizes[dim]) for dim in ("chain", "draw") if dim in sizes}
     labels |= {dim: np.array(model.coords[dim]) for dim in sizes.keys() & model.coords.keys()}
     return xr.Dataset(variables, coords=labels)

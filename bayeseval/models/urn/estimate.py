@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_ci_prob
-from bayeseval.distributions.wallenius_count import check_numbers
 from bayeseval.models.urn.tops import judged_tops
 from bayeseval.progress import track
 
@@ -208,8 +207,13 @@ def urn_lists(
     numbers = n_documents
     if isinstance(n_documents, xr.DataArray):
         numbers = n_documents.sel(topic=labels["topic"]).to_numpy()
-    check_numbers(n_documents=numbers)
-    numbers = np.broadcast_to(numbers, labels["topic"].size).astype(np.int64)
+    numbers = np.broadcast_to(numbers, labels["topic"].size)
+    wrong = ~np.isfinite(numbers) | (numbers != np.round(numbers)) | (numbers < 0)
+    if wrong.any():
+        raise ValueError(
+            f"n_documents must be whole numbers, 0 or more; found {numbers[wrong][0]}."
+        )
+    numbers = numbers.astype(np.int64)
     relevance = np.ascontiguousarray(tops.lists(every))
     used = np.where(relevance >= 0, labels["rank"], 0).max(axis=(1, 2))
     if (used > numbers).any():

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.distributions import wallenius_sequence
-
 CENTRED_FROM = 30  # judgments of a topic, or of a run, that tell its effect, where there are
 MANY = 20  # topics, or runs: fewer do not tell their standard deviation well
 RUN_OUT = 0.3  # part of an urn that must be drawn for q and w to be known apart
@@ -89,6 +87,8 @@ def urns(
     """
     import pymc as pm
     import pytensor.tensor as pt
+
+    from bayeseval.distributions.wallenius import wallenius_sequence
 
     by_topic: Any = pt.broadcast_to(log_odds[None, :], colour.shape[:2])
     dims = ("topic", "run", "rank")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayeseval.distributions.wallenius_count_variable import log_pmfs
 from bayeseval.models.urn.moments import contribution_moments, simulated_urn_means, urn_moments
+from tests.distributions.wallenius_enumeration import count_probability
 
 
 def every_list(n_documents, n_relevant, odds, length):
@@ -42,8 +42,7 @@ def test_moments_equal_enumeration_of_all_lists(odds, n_relevant):
 
 @pytest.mark.parametrize("log_odds", [-3.0, -1.0, 0.5])
 def test_the_count_of_many_ranks_has_the_moments_of_wallenius_distribution(log_odds):
-    count, whole = np.arange(71), [np.full(71, x) for x in (80, 70, 1000)]
-    pmf = np.exp(log_pmfs(count, *whole, np.full(71, log_odds))[0])
+    count, pmf = np.arange(71), count_probability(80, 70, 1000, log_odds)
     mean, square = contribution_moments(1000, 70, np.exp(log_odds), np.ones(80))
     assert mean == pytest.approx(pmf @ count, abs=1e-9)
     assert square == pytest.approx(pmf @ count**2, abs=1e-7)
