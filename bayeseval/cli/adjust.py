@@ -88,7 +88,7 @@ def adjust(
     unadjusted, adjustment, helps (whether the adjustment is larger than its standard error) and
     confidence (the probability that it brings the score nearer to that of a full pool).
     """
-    from bayeseval.adjustment.request import check_adjusted
+    from bayeseval.adjustment.scores import check_adjusted
     from bayeseval.measures.names import parse_measures
 
     format = option.output_format(format, output)

@@ -81,12 +81,12 @@ def _note_left_out(collection: DataTree, mean: Dataset) -> None:
         of_run = topics.sel(measure=label)
         if (fewest := int(of_run.min())) < whole:
             run = of_run["run"].to_numpy()[int(of_run.argmin("run"))]
-            parts.append(f"{label} has {fewest} of {counted(whole, 'topic')} in run {run}")
+            parts.append(f"{label} of run {run} over {fewest} of {counted(whole, 'topic')}")
     if parts:
-        reason = "--outside missing leaves out scores" if missing else "scores without an estimate"
+        reason = "where --outside missing leaves no score" if missing else "without an estimate"
         note(
-            f"{reason}: the mean of {'; '.join(parts)}; means over different topics cannot be "
-            "compared"
+            f"topics {reason} are left out of the means: {'; '.join(parts)}; means over different "
+            "topics cannot be compared"
         )
 
 

@@ -284,7 +284,7 @@ def _note_scores(mean: xr.Dataset, notes: Notes) -> None:
         )
     for label in mean["measure"].to_numpy().tolist():
         weight = mean["outside_weight"].sel(measure=label)
-        if float(weight.max()) < SHOWN:
+        if not float(weight.max()) >= SHOWN:  # as where none is known
             continue
         fate = (
             "" if parse_measures(label)[0].name in KNOWN_ALONE else "; they count as not relevant"

@@ -1,4 +1,6 @@
-"""A small collection in files, and the program as a function."""
+"""A small collection in files, a sample of it, and the program as a function."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +17,8 @@ def command(capsys):
     def run(*words):
         capsys.readouterr()
         code = main([str(word) for word in words])
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        streams = capsys.readouterr()
+        return code, streams.out, streams.err
 
     return run
 
@@ -48,3 +50,25 @@ def files(tmp_path):
 def kept_files(tmp_path_factory):
     """The same files for all tests of a module, none of which changes them."""
     return written(tmp_path_factory.mktemp("kept"))
+
+
+@pytest.fixture(scope="session")
+def draw_sample():
+    """Function that draws a sample in a folder, and writes its judgments.
+
+    It leaves `design.nc`, `listed` (what is to judge) and `judged` in the folder, and returns the
+    options that name the design.
+    """
+
+    def draw(folder, *words, runs="abc", budget=12, n_strata=3, seed=1) -> list[str | Path]:
+        design, listed = folder / "design.nc", folder / "listed"
+        asked = ["--budget", budget, "--n-strata", n_strata, "--seed", seed, *words]
+        asked += ["--design-file", design, "--output", listed, "--overwrite"]
+        assert main([str(x) for x in ("sample", *(folder / name for name in runs), *asked)]) == 0
+        drawn = set(listed.read_text().splitlines())
+        lines = (folder / "qrels").read_text().splitlines(keepends=True)
+        judged = [line for line in lines if "\t".join(line.split()[::2]) in drawn]
+        (folder / "judged").write_text("".join(judged))
+        return ["--design", design]
+
+    return draw

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import bayeseval as be
-from bayeseval.cli.reading import judgments_of
 from tests.cli.test_bad_input import check_refused
 
 HEADER = (
@@ -216,7 +215,7 @@ def test_common_topics_without_a_relevant_document_give_no_interval(command, poo
     assert "random sample" not in command(*words(pool, *flags, "--base", "condensed"))[2]
 
 
-def test_judgments_that_no_pooled_run_brought_are_set_aside_with_a_remark(command, pool):
+def test_judgments_that_no_pooled_run_brought_are_set_aside_with_a_note(command, pool):
     assert "set aside" not in command(*words(pool))[2]
     result = be.adjust_scores(collection(pool, "all"), pool_depth=3)
     aside, judged = result.attrs["judged_set_aside"], result.attrs["n_judged"]
@@ -225,9 +224,9 @@ def test_judgments_that_no_pooled_run_brought_are_set_aside_with_a_remark(comman
     same(out, result)
 
 
-def test_weight_on_unjudged_documents_is_told_with_what_the_interval_speaks_of(command, pool):
+def test_weight_on_unjudged_documents_gets_a_note_on_the_interval(command, pool):
     flags = ["-m", "P@3", "-m", "RBP(p=0.8)@10"]
-    (said,) = [line for line in command(*words(pool, *flags))[2].splitlines() if "weight" in line]
+    (note,) = [line for line in command(*words(pool, *flags))[2].splitlines() if "weight" in line]
     unpooled = be.select(collection(pool), runs=list(UNPOOLED))
     outside = be.evaluate(unpooled, flags[1::2], estimator="assumed")["outside_weight"]
     of_run = outside.mean("topic", skipna=False)
@@ -235,14 +234,14 @@ def test_weight_on_unjudged_documents_is_told_with_what_the_interval_speaks_of(c
         own = of_run.sel(measure=label)
         worst = UNPOOLED[int(np.argmax(own.to_numpy()))]
         assert (
-            f"{label} {own.mean().item():.3f}, up to {own.max().item():.3f} (run {worst})" in said
+            f"{label} {own.mean().item():.3f}, up to {own.max().item():.3f} (run {worst})" in note
         )
-    assert said.endswith("; the interval is for runs like the pooled ones")
+    assert note.endswith("; the interval is for runs like the pooled ones")
     flags = ["--common-topics", "1,10"]
     assert "weight" not in command(*words(pool, *flags, qrels="all"))[2]
 
 
-def test_a_pool_depth_below_what_was_judged_gets_a_remark(command, pool):
+def test_a_pool_depth_below_what_was_judged_gets_a_note(command, pool):
     assert "no judgment" not in command(*words(pool))[2]
     code, out, err = command(*words(pool, "--pool-depth", "12"))
     assert code == 0
@@ -251,7 +250,7 @@ def test_a_pool_depth_below_what_was_judged_gets_a_remark(command, pool):
     assert "down to depth 3, the --pool-depth to give" in line
 
 
-def test_a_depth_below_the_cutoff_gets_a_remark(command, pool):
+def test_a_depth_below_the_cutoff_gets_a_note(command, pool):
     assert "--depth" not in command(*words(pool))[2]
     assert "is below the cutoff of RBP(p=0.8)@10" in command(*words(pool, "--depth", 4))[2]
 
@@ -262,21 +261,6 @@ def test_output_goes_to_a_file(command, pool):
     assert (pool / "scores.csv").read_text().splitlines()[0] == HEADER
 
 
-MISTAKES = [
-    (["--leave-out", "team"], "--leave-out team and --teams"),
-    (["--interval", "bootstrap"], "give --common-topics"),
-    (["--common-topics", "1", "--leave-out", "team"], "--leave-out does not go with common topics"),
-    (["--common-topics", "77"], "topics of the collection; unknown: 77; its topics: 1, 2"),
-    (["--common-topics", ","], "none given"),
-    (["--common-topics", "no.txt"], "'no.txt' is neither a file nor topics of QRELS"),
-    (["-m", "Bpref"], "Bpref is no sum of relevances"),
-    (["--pool-depth", "0"], "--pool-depth is 0; allowed: a whole number, 1 or more"),
-    (["--ci-prob", "1"], "--ci-prob must lie between 0 and 1"),
-    (["--seed", "-1"], "--seed must be a whole number"),
-    (["--base", "bpref"], "bpref"),
-]
-
-
 def test_measures_that_look_beyond_the_pool_are_named(command, pool):
     measures = ["-m", "P@3", "-m", "P@4", "-m", "AP"]
     code, _, err = command(*words(pool, *measures))
@@ -284,34 +268,14 @@ def test_measures_that_look_beyond_the_pool_are_named(command, pool):
     assert "beyond the" not in command(*words(pool, "-m", "P@3"))[2]
 
 
-@pytest.mark.parametrize(("flags", "said"), MISTAKES, ids=[" ".join(f) for f, _ in MISTAKES])
-def test_a_mistake_is_one_sentence(command, pool, flags, said):
-    check_refused(command(*words(pool, *flags)), said)
-
-
-def test_bad_files_are_named(command, pool):
-    check_refused(command(*words(pool, "--common-qrels", pool / "lost")), pool / "lost")
+def test_bad_files_and_probabilities_are_named(command, pool):
+    check_refused(command(*words(pool, "--ci-prob", "1")), "--ci-prob must lie between 0 and 1")
     (pool / "more").write_text((pool / "more").read_text() + "1 0 d00\n")
     number = len((pool / "more").read_text().splitlines())
-    check_refused(
-        command(*words(pool, "--common-qrels", pool / "more")), pool / "more", f"line {number}"
-    )
-    run, qrels = pool / "a", pool / "qrels"
-    swapped = command("adjust", run, qrels, "--unpooled", pool / "x")
-    check_refused(swapped, f"{run}, line 1: 6 fields where qrels have 4", "judgments first")
+    answer = command(*words(pool, "--common-qrels", pool / "more"))
+    check_refused(answer, pool / "more", f"line {number}")
     (pool / "x").write_text("1 Q0 d00 0 nan x\n")
     check_refused(command(*words(pool)), pool / "x", "line 1")
-    (pool / "teams.csv").write_text("name,team\na,one\n")
-    flags = ["--leave-out", "team", "--teams", pool / "teams.csv"]
-    check_refused(command(*words(pool, *flags)), "teams.csv", "run and team")
-
-
-@pytest.mark.parametrize("name", ["a", "link", "[ab]"])
-def test_a_file_cannot_be_pooled_and_unpooled_at_once(command, pool, name):
-    (pool / "link").symlink_to(pool / "a")
-    said = pool / ("a" if name == "[ab]" else name)
-    answer = command(*words(pool, "--unpooled", pool / name))
-    check_refused(answer, f"{said} is both a RUN and --unpooled")
 
 
 def test_a_document_judged_differently_in_both_files_is_named(command, pool):
@@ -340,11 +304,11 @@ def test_documents_of_the_pool_that_nobody_judged_stay_unjudged(command, pool):
     assert judged != plain, "as grades they are judgments"
 
 
-@pytest.mark.filterwarnings("ignore:grades are missing")
-def test_documents_that_nobody_judged_in_either_file_agree_beside_negative_grades(tmp_path):
-    for name in ("pool.csv", "common.csv"):
-        (tmp_path / name).write_text("topic,document,grade\n1,a,-2\n1,b,\n1,c,1\n")
-    files = [str(tmp_path / name) for name in ("pool.csv", "common.csv")]
-    pool, both, common = judgments_of(*files, "judged")
-    np.testing.assert_array_equal(both["grade"], [-2, np.nan, 1])
-    assert pool.equals(common)
+def test_documents_that_nobody_judged_in_either_file_agree_beside_negative_grades(command, pool):
+    for name in ("qrels", "more"):
+        rows = [line.split() for line in (pool / name).read_text().splitlines()]
+        table = "".join(f"{topic},{document},{grade}\n" for topic, _, document, grade in rows)
+        (pool / name).write_text(f"topic,document,grade\n1,spam,-2\n1,new,\n{table}")
+    flags = ["--common-qrels", pool / "more", "--negative-grades", "judged", "--format", "json"]
+    code, out, err = command(*words(pool, *flags))
+    assert code == 0 and json.loads(out)["algorithm"] == 2, err

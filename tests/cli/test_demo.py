@@ -23,20 +23,6 @@ def test_demo_prints_the_best_runs_and_saves_scores_and_plot(command, tmp_path, 
     assert error["assumed"].mean() < -0.03
 
 
-def test_demo_refuses_a_file_as_folder(command, tmp_path):
-    (tmp_path / "taken").write_text("")
-    code, out, err = command("demo", "--output", tmp_path / "taken")
-    assert (code, out) == (2, "")
-    assert "is a file" in err
-
-
-def test_demo_refuses_a_negative_seed_by_its_option(command, tmp_path):
-    code, out, err = command("demo", "--output", tmp_path / "new", "--seed", "-1")
-    assert (code, out, len(err.splitlines())) == (2, "", 1)
-    assert "--seed" in err
-    assert not (tmp_path / "new").exists()
-
-
 def test_demo_files_are_a_collection_that_the_commands_read(command, tmp_path):
     folder = tmp_path / "files"
     code, out, err = command("demo", "--files", folder)

@@ -9,7 +9,7 @@ import pytest
 @pytest.fixture(autouse=True)
 def sound(monkeypatch):
     """No check of the installation, which has a test of its own."""
-    monkeypatch.setattr("bayeseval.cli.doctor._check_installation", lambda found: None)
+    monkeypatch.setattr("bayeseval.cli.doctor._check_installation", lambda findings: None)
 
 
 def test_the_installation_is_tried_on_a_small_collection(command, monkeypatch):
@@ -33,7 +33,7 @@ def test_a_step_that_fails_is_an_error(command, monkeypatch):
     assert code == 2 and "error    no compiler" in out and "1 error, " in out
 
 
-def test_good_files_are_told_with_a_table_of_the_runs(command, files):
+def test_good_files_are_listed_with_a_table_of_the_runs(command, files):
     code, out, err = command("doctor", files / "qrels", files / "a", files / "b")
     assert (code, err) == (0, "")
     lines = out.splitlines()
@@ -76,13 +76,15 @@ def test_runs_that_are_suspect_are_named(command, files):
     assert code == 0 and "0 errors, 5 warnings" in out
     assert "warning  no document of run 'lone' is among the judged ones: it has 'other0'" in out
     assert "warning  1 topic has no judgment yet and is left out: '11'" in out
-    assert "warning  topics with judgments are lacking in 1 run (short)" in out
-    told = "many of the first 10 documents are not judged in 1 run (lone), judged@10 from 0.00"
-    assert f"warning  {told} beside 1.00; such runs score too low" in out
+    assert "warning  topics with judgments are missing in 1 run (short)" in out
+    warning = "many of the first 10 documents are not judged in 1 run (lone), judged@10 from 0.00"
+    assert f"warning  {warning} beside 1.00; such runs score too low" in out
     assert "warning  the runs b and twin are one and the same ranking" in out
 
 
-def test_runs_with_fewer_judged_documents_than_others_are_named_but_for_samples(command, files):
+def test_runs_with_fewer_judged_documents_than_others_are_named_but_for_samples(
+    command, files, draw_sample
+):
     fresh = []
     for line in (files / "b").read_text().splitlines():
         fields = line.split()
@@ -97,13 +99,12 @@ def test_runs_with_fewer_judged_documents_than_others_are_named_but_for_samples(
     (files / "few").write_text("\n".join(few) + "\n")
     _, out, _ = command("doctor", files / "few", *runs)
     assert "not judged in 2 runs (fresh, a), judged@10 from 0." in out, "the worst comes first"
-    command("sample", *runs, "--budget", 10, "--n-strata", 2, "--seed", 1,
-            "--design-file", files / "d.nc", "--output", files / "list")  # fmt: skip
-    wanted = [line.split() for line in (files / "list").read_text().splitlines()]
-    judged = [f"{topic} 0 {document} {n % 2}" for n, (topic, document) in enumerate(wanted)]
+    design = draw_sample(files, runs=("a", "fresh"), budget=10, n_strata=2)
+    listed = [line.split() for line in (files / "listed").read_text().splitlines()]
+    judged = [f"{topic} 0 {document} {n % 2}" for n, (topic, document) in enumerate(listed)]
     (files / "judged").write_text("\n".join(judged) + "\n")
     words = ["doctor", files / "judged", *runs]
-    assert "0 warnings" in command(*words, "--design", files / "d.nc")[1]
+    assert "0 warnings" in command(*words, *design)[1]
     assert "if this is a sample already, name its --design" in command(*words)[1]
 
 
@@ -153,7 +154,7 @@ def test_labels_beside_runs_are_counted_and_copies_of_judgments_suspected(comman
     assert "few: 1 of 31 labels are left out" in out and "stray: none of 1 labels" in out
 
 
-def test_what_judgments_say_of_labels_is_told(command, files):
+def test_labels_are_compared_with_the_judgments(command, files):
     lines = [line.split() for line in (files / "qrels").read_text().splitlines()]
     (files / "none").write_text(
         "".join(f"{topic} 0 {document} 0\n" for topic, _, document, _ in lines)
@@ -163,18 +164,13 @@ def test_what_judgments_say_of_labels_is_told(command, files):
     assert f"120 pairs have one; they agree with {share:.1%} of the judgments, kappa 0.00" in out
     assert (
         "; sensitivity 0.00 (0.00 to " in out
-        and out.count("precision cannot be told (90% intervals; ") == 1
+        and out.count("precision unknown (90% intervals; ") == 1
     )
 
 
-def test_labels_of_sampled_documents_alone_are_refused_as_dyn_does(command, files):
-    command("sample", files / "a", "--budget", 20, "--n-strata", 5, "--seed", 1,
-            "--design-file", files / "d.nc", "--output", files / "list")  # fmt: skip
-    wanted = {tuple(line.split()) for line in (files / "list").read_text().splitlines()}
-    lines = (files / "qrels").read_text().splitlines()
-    kept = [line for line in lines if tuple(line.split()[::2]) in wanted]
-    (files / "judged").write_text("\n".join(kept) + "\n")
-    words = ["doctor", files / "judged", files / "a", "--design", files / "d.nc", "--labels"]
+def test_labels_of_sampled_documents_alone_are_refused_as_dyn_does(command, files, draw_sample):
+    design = draw_sample(files, runs="a", budget=20, n_strata=5)
+    words = ["doctor", files / "judged", files / "a", *design, "--labels"]
     code, out, _ = command(*words, files / "judged")
     assert code == 2 and "labels 'judged': 60 of 60 sampled documents have one and 0 of" in out
     code, out, _ = command(*words, files / "qrels")
@@ -193,15 +189,15 @@ def test_runs_are_judged_though_another_cannot_be_read(command, files):
     assert f"{files / 'apart'} has no topic in common with the judgments; it has '77'" in out
     assert f"{files / 'floats'} has no topic in common" in out and "floating-point" in out
     assert "ok       1 run can be read\nok       what follows is of the runs that can" in out
-    assert "warning  topics with judgments are lacking in 1 run (a)" in out and "│ a   │" in out
+    assert "warning  topics with judgments are missing in 1 run (a)" in out and "│ a   │" in out
 
 
-def test_files_in_the_wrong_order_are_told_so(command, files):
+def test_files_in_the_wrong_order_are_named_so(command, files):
     code, out, _ = command("doctor", files / "a", files / "qrels")
     assert code == 2 and out.count("(the order is QRELS RUN...: judgments first)") == 2
 
 
-def test_mistakes_are_told_as_by_other_commands(command, files, monkeypatch):
+def test_mistakes_read_as_those_of_other_commands(command, files, monkeypatch):
     (files / "b").write_text("1 Q0 d01 1 2 b\n1 Q0 d01 2 1 b\n")
     words = (files / "qrels", files / "a", files / "b")
     said = command("evaluate", *words, "-m", "P@5", "--estimator", "assumed")[2]
@@ -219,20 +215,19 @@ def test_mistakes_are_told_as_by_other_commands(command, files, monkeypatch):
     assert code == 2 and "error    hidden: Permission denied\n" in out
 
 
-def test_designs_and_labels_are_checked_whatever_is_wrong_with_runs(command, files):
-    command("sample", files / "a", "--budget", 5, "--n-strata", 2, "--seed", 1,
-            "--design-file", files / "d.nc", "--output", files / "list")  # fmt: skip
+def test_designs_and_labels_are_checked_whatever_is_wrong_with_runs(command, files, draw_sample):
+    draw_sample(files, runs="a", budget=5, n_strata=2)
     (files / "b").write_text("1 Q0 d01 1 x b\n")
     words = ["doctor", files / "qrels", files / "a", files / "b", "--design"]
-    _, out, _ = command(*words, files / "d.nc", "--labels", files / "none")
-    assert f"ok       {files / 'd.nc'}: a design, stratified\n" in out
+    _, out, _ = command(*words, files / "design.nc", "--labels", files / "none")
+    assert f"ok       {files / 'design.nc'}: a design, stratified\n" in out
     assert f"there is no file '{files / 'none'}' of labels" in out and "2 errors, 1 warning" in out
     assert "warning  how design, judgments, labels and runs fit together was not checked" in out
     _, out, _ = command(*words, files / "qrels")
     assert "is not a design file" in out and "b, line 1" in out and "2 errors" in out
-    code, out, _ = command("doctor", files / "qrels", "--design", files / "d.nc")
+    code, out, _ = command("doctor", files / "qrels", "--design", files / "design.nc")
     assert code == 0 and "was not checked" in out and "0 errors, 1 warning" in out
-    code, out, err = command("doctor", "--design", files / "d.nc")
+    code, out, err = command("doctor", "--design", files / "design.nc")
     assert (code, out) == (2, "") and "checked with QRELS RUN..." in err
 
 

@@ -1,4 +1,4 @@
-"""`bayeseval fit`: scores, files, remarks, and what is refused before minutes of sampling."""
+"""`bayeseval fit`: scores, files and notes."""
 
 import io
 import json
@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from bayeseval.cli.combining import write_combined
 
 import bayeseval as be
-from bayeseval.cli import main
+from bayeseval.cli.fit import MODELS
 from bayeseval.inference import prior_fit
+from bayeseval.models.table import kind_of
 from tests.cli.test_bad_input import check_refused
 from tests.posterior.handmade import handmade_fit
+from tests.small import small_collection
 
 HEADER = "run,topic,measure,estimator,estimate,standard_error,lower,upper"
 QUICK = ["--approximation", "laplace", "--seed", "1", "--draws", "50", "--chains", "2"]
@@ -29,19 +30,9 @@ def no_window():
 
 
 @pytest.fixture(scope="module")
-def kept_sample(kept_files) -> Path:
+def kept_sample(kept_files, draw_sample) -> Path:
     """The folder with a design of 12 documents a topic and their judgments."""
-    design, listed, complete = (kept_files / name for name in ("design.nc", "listed", "qrels"))
-    words = ["--budget", "12", "--n-strata", "3", "--seed", "1"]
-    words += ["--design-file", design, "--output", listed]
-    assert main(["sample", *map(str, [*(kept_files / name for name in "abc"), *words])]) == 0
-    grades = {
-        (topic, document): grade
-        for topic, _, document, grade in map(str.split, complete.read_text().splitlines())
-    }
-    pairs = [tuple(line.split("\t")) for line in listed.read_text().splitlines()]
-    lines = [f"{topic} 0 {document} {grades[topic, document]}\n" for topic, document in pairs]
-    (kept_files / "judged").write_text("".join(lines))
+    draw_sample(kept_files)
     return kept_files
 
 
@@ -95,28 +86,28 @@ def test_scores_are_those_of_the_package_in_the_columns_of_evaluate(command, sam
         "scores.csv",
         "scores.json",
     ]
-    assert "learns from 36 judged documents and the ranks of 3 runs" in err
+    assert "is fitted to 36 judged documents and the ranks of 3 runs" in err
     assert "no sampler to check" in err and "no design" not in err
     assert "the model's predictions" in err
 
 
-def test_intervals_hold_the_models_own_errors_unless_the_posterior_alone_is_asked_for(
+def test_intervals_include_the_models_own_errors_unless_the_posterior_alone_is_asked_for(
     command, sampled
 ):
     how = ("--design", sampled / "design.nc", *QUICK)
-    tables, said = {}, {}
+    tables, errors = {}, {}
     for name, words in (("with", ()), ("without", ("--posterior-only",))):
         folder = sampled / name
         asked = (*how, *words, "--no-plots", "--output", folder)
         code, _, err = fitted(command, sampled, *asked, measures=("Rprec",))
         assert code == 0, err
         tables[name] = pd.read_csv(folder / "scores.csv")
-        said[name] = json.loads((folder / "scores.json").read_text())["model_errors"]
+        errors[name] = json.loads((folder / "scores.json").read_text())["model_errors"]
         assert ("--posterior-only" in err) == (name == "with")
         sources = pd.read_csv(folder / "intervals.csv").set_index(["estimator", "run"])
         of_model = sources.loc["model"].standard_error
         np.testing.assert_allclose(of_model, tables[name].set_index("run").standard_error)
-    assert said == {"with": "added", "without": "none"}
+    assert errors == {"with": "added", "without": "none"}
     np.testing.assert_allclose(tables["with"].estimate, tables["without"].estimate)
     assert (tables["with"].standard_error > 1.05 * tables["without"].standard_error).all()
 
@@ -165,7 +156,7 @@ def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, 
     assert all("the judgments contradict the model's predictions" in line for line in warned)
 
 
-def test_without_a_design_the_judged_documents_are_the_frame_and_that_is_said(command, sampled):
+def test_without_a_design_the_judged_documents_are_the_frame_with_a_note(command, sampled):
     words = [*QUICK, "--no-plots", "--format", "json"]
     code, out, err = fitted(command, sampled, *words)
     assert code == 0
@@ -184,108 +175,18 @@ def test_without_a_design_the_judged_documents_are_the_frame_and_that_is_said(co
     assert known["scores"] == json.loads(spoken)["scores"] and known["seed"] == 1
 
 
-def test_with_complete_judgments_the_scores_are_exact_and_that_is_said(command, files):
+def test_with_complete_judgments_the_scores_are_exact_with_a_note(command, files):
     code, _, err = fitted(command, files, *QUICK, "--no-plots", qrels="qrels")
     assert code == 0
     assert "every document that counts is judged: scores are exact" in err
     assert "warning" not in err
 
 
-def test_a_level_above_all_grades_is_refused(command, sampled):
-    answer = fitted(command, sampled, *QUICK, "--relevance-level", "3", measures=("P@5",))
-    check_refused(
-        answer, "no judged document has the grade --relevance-level 3", "the highest is 2"
-    )
-
-
-def test_a_run_that_lacks_a_topic_is_said(command, sampled):
+def test_a_run_that_lacks_a_topic_gets_a_note(command, sampled):
     lines = (sampled / "c").read_text().splitlines(keepends=True)
     (sampled / "c").write_text("".join(line for line in lines if not line.startswith("2 ")))
     _, _, err = fitted(command, sampled, *QUICK, "--no-plots")
     assert "1 of 3 runs lacks topics and scores 0 there, 1 run-topic pair in all; run c" in err
-
-
-BAD = [
-    (["--model", "pps"], ["--model", "'pps'", "'relevance', 'grades', 'urn'"]),
-    (["--model", "urn"], ["--model urn needs --pool-depth"]),
-    (["--pool-depth", "5"], ["--pool-depth", "--model urn, not with --model relevance"]),
-    (["--model", "urn", "--pool-depth", "0"], ["--pool-depth", "1"]),
-    (["--model", "urn", "--pool-depth", "6", "--depth", "5"], ["--depth 5", "--pool-depth 6"]),
-    (["--depth", "9"], ["--depth 9 is below the cutoff of P@10"]),
-    (["--model", "urn", "--pool-depth", "20"], ["unjudged document", "judged to one depth"]),
-    (["--model", "urn", "--pool-depth", "1", "--outside", "model"], ["--outside model", "urn"]),
-    (["--model", "urn", "--pool-depth", "1", "--qrels-format", "prels"], ["urn", "no sample"]),
-    (["--model", "urn", "--pool-depth", "1", "--approximation", "laplace"], ["or grades, not"]),
-    (["--model", "urn", "--pool-depth", "1", "--learn-from", "all"], ["it models each run"]),
-    (["--draws", "0"], ["--draws", "4"]),
-    (["--tune", "0"], ["--tune", "1"]),
-    (["--chains", "1"], ["--chains", "2"]),
-    (["--seed", "-1"], ["--seed", "-1"]),
-    (["--ci-prob", "1"], ["--ci-prob", "between 0 and 1"]),
-    (["--approximation", "advi"], ["--approximation", "laplace"]),
-    (["--model", "grades", "--relevance-level", "2"], ["P(rel=2)@10"]),
-    (["--relevance-level", "0"], ["--relevance-level is 0", "whole number, 1 or more"]),
-    (["--relevance-level", "7"], ["--relevance-level 1"]),
-    (["--outside", "missing"], ["--outside", "model"]),
-    (["--format", "trec_eval"], ["--format", "json"]),
-    (["--output", "judged"], ["judged is a file", "folder"]),
-    (["--output", "judged/deeper/still"], ["judged is a file", "folder"]),
-    (["--output", "."], ["--output . is the folder of the RUN a, and a glob", "another folder"]),
-    (["--output", "../{folder}"], ["is the folder of the RUN a"]),
-    (["--design", "none.nc"], ["none.nc"]),
-    (["-m", "nDCG@10"], ["nDCG@10 counts grades", "--model grades"]),
-    (["-m", "P(rel=2)@10"], ["--relevance-level 2, or take --model grades"]),
-    (["-m", "Bpref"], ["Bpref", "no posterior scores", "RBP"]),
-    (["-m", "Precis@10"], ["Precis@10"]),
-    (["--qrels-format", "prels"], ["prels", "--outside model", "evaluate"]),
-]
-
-
-@pytest.mark.parametrize(("words", "parts"), BAD, ids=[" ".join(words) for words, _ in BAD])
-def test_bad_requests_are_one_sentence_before_any_sampling(
-    command, sampled, monkeypatch, words, parts
-):
-    def sampling(*_, **__):
-        raise AssertionError("the request should have been refused before sampling")
-
-    monkeypatch.setattr(be, "fit", sampling)
-    monkeypatch.chdir(sampled)
-    words = [word.format(folder=sampled.name) for word in words]
-    kept = ["--output", "out"] if "--output" not in words else []
-    measure = ["-m", "P@10"] if "--relevance-level" not in words else ["-m", "P(rel=1)@10"]
-    check_refused(command("fit", "judged", "a", "b", "c", *measure, *kept, *words), *parts)
-    assert not (sampled / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        (["-m", "nDCG@10", "--relevance-level", "2"], "nDCG@10 counts grades; take --model grades"),
-        (["-m", "P(rel=2)@10"], "P(rel=2)@10 counts grades from 2 and the model those from 1"),
-        (["-m", "P(rel=2)@10", "--model", "urn", "--pool-depth", "5"], "--relevance-level 2"),
-    ],
-)
-def test_measures_of_another_level_are_refused_before_files_are_read(
-    command, files, monkeypatch, words, part
-):
-    def reading(*_, **__):
-        raise AssertionError("the request should have been refused before reading")
-
-    monkeypatch.setattr(be, "read_collection", reading)
-    answer = command("fit", files / "qrels", files / "a", *words, "--output", files / "out")
-    check_refused(answer, part)
-
-
-def test_a_measure_of_more_grades_than_the_model_has_is_refused_before_it_is_made(
-    command, files, monkeypatch
-):
-    def making(*_, **__):
-        raise AssertionError("the request should have been refused before the model is made")
-
-    monkeypatch.setattr(be.models, "relevance_model", making)
-    words = ["-m", "P@10", "-m", "nDCG@10", "--approximation", "laplace"]
-    answer = command("fit", files / "qrels", files / "a", *words, "--output", files / "out")
-    check_refused(answer, "nDCG@10 counts grades; take --model grades")
 
 
 def test_bad_files_are_one_sentence(command, sampled):
@@ -310,7 +211,7 @@ def sampler_answer(model, *, sticky=False) -> xr.DataTree:
     return made
 
 
-def test_the_verdict_is_told_and_a_failed_one_is_a_warning(command, sampled, monkeypatch):
+def test_the_verdict_is_a_note_and_a_failed_one_a_warning(command, sampled, monkeypatch):
     words = ["--design", sampled / "design.nc", "--seed", "1", "--no-plots", "--format", "json"]
     monkeypatch.setattr(be, "fit", lambda model, **_: sampler_answer(model))
     code, out, err = fitted(command, sampled, *words)
@@ -336,7 +237,7 @@ def pooled(files) -> Path:
     return files
 
 
-def test_the_urn_learns_from_the_pool_and_draws_what_is_below(command, pooled, monkeypatch):
+def test_the_urn_is_fitted_to_the_pool_and_draws_what_is_below(command, pooled, monkeypatch):
     def drawn(model, **_) -> xr.DataTree:
         made = prior_fit(model, draws=40, random_seed=2)
         energy = np.random.default_rng(3).normal(size=(1, 40))
@@ -348,7 +249,7 @@ def test_the_urn_learns_from_the_pool_and_draws_what_is_below(command, pooled, m
     words = ["--model", "urn", "--pool-depth", "5", "--seed", "1", "--no-plots", "--format", "json"]
     code, out, err = fitted(command, pooled, *words, measures=("P@5", "P@20"))
     assert code == 0, err
-    assert "learns from the first 5 ranks of 3 runs" in err and "left to draw" not in err
+    assert "is fitted to the first 5 ranks of 3 runs" in err and "left to draw" not in err
     answer = json.loads(out, parse_constant=pytest.fail)  # NaN is no JSON
     assert answer["verdict"]["r_hat"] is None
     rows = {(row["run"], row["measure"]): row for row in answer["scores"]}
@@ -368,27 +269,18 @@ def test_the_urn_learns_from_the_pool_and_draws_what_is_below(command, pooled, m
         assert narrow[run, "P@5"]["standard_error"] == 0.0
 
 
-def test_that_urns_have_no_rank_to_fill_is_said_before_sampling(command, pooled, monkeypatch):
+def test_that_urns_have_no_rank_to_fill_is_noted_before_sampling(command, pooled, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("the sampler is broken")
 
     monkeypatch.setattr(be, "fit", broken)
     _, _, err = fitted(command, pooled, "--model", "urn", "--pool-depth", "5", measures=("P@5",))
-    said = err.splitlines()
-    assert "sampler is broken" in said[-1]
-    assert "nothing is left to draw, and evaluate --estimator assumed" in " ".join(said[:-1])
+    lines = err.splitlines()
+    assert "sampler is broken" in lines[-1]
+    assert "nothing is left to draw, and evaluate --estimator assumed" in " ".join(lines[:-1])
 
 
-@pytest.mark.parametrize(
-    ("measure", "part"),
-    [("AP", "AP has no posterior scores"), ("P(rel=2)@10", "--relevance-level 2")],
-)
-def test_an_urn_is_asked_for_sums_over_ranks_of_its_relevance(command, pooled, measure, part):
-    words = ["--model", "urn", "--pool-depth", "5"]
-    check_refused(fitted(command, pooled, *words, measures=(measure,)), part)
-
-
-def test_a_broken_sampler_writes_nothing_and_says_so(command, sampled, monkeypatch):
+def test_a_broken_sampler_writes_nothing_with_a_note(command, sampled, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("the sampler is broken: draws of 'slope' are not finite")
 
@@ -431,7 +323,7 @@ def test_the_sampler_fits_grades_from_the_shell(command, sampled):
     assert chains | {"calibration_grade", "scores_nDCG@10"} <= names
 
 
-def test_what_model_and_design_both_warn_of_is_said_once(command, sampled):
+def test_what_model_and_design_both_warn_of_is_shown_once(command, sampled):
     (sampled / "c").unlink()
     code, _, err = command(
         "fit", sampled / "judged", sampled / "a", sampled / "b", "-m", "P@10", "--design",
@@ -441,7 +333,7 @@ def test_what_model_and_design_both_warn_of_is_said_once(command, sampled):
     assert err.count("1 of the 3 runs that the design was made from") == 1
 
 
-def test_without_a_sample_there_is_nothing_to_combine_and_what_an_older_fit_left_goes(
+def test_without_a_sample_there_is_nothing_to_combine_and_the_files_of_an_older_fit_go(
     command, sampled
 ):
     (sampled / "out").mkdir()
@@ -472,12 +364,16 @@ def test_where_there_was_no_fit_nothing_is_removed(command, sampled):
     assert (sampled / "out" / "trace.png").read_text() == "of something else"
 
 
-def test_one_document_a_topic_gives_no_error_and_no_combination(tmp_path, capsys):
-    collection = be.simulate.urn_collection([0.1, 0.3], n_topics=2, prevalence=0.2, random_seed=1)
-    design = be.designs.pps_strata(collection, budget=1, n_strata=1)
-    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-    request = {"measures": ["P@10"], "outside": "nonrelevant", "population": "sample"}
-    request |= {"ci_prob": 0.9, "relevance_level": 1}
-    assert write_combined(sampled, None, None, request, tmp_path, False) == []
-    assert "no combined intervals: the sample is too small" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
+def test_one_document_a_topic_gives_no_error_and_no_combination(command, files, draw_sample):
+    words = [*draw_sample(files, budget=1, n_strata=1), *QUICK, "--no-plots"]
+    code, _, err = fitted(command, files, *words)
+    assert code == 0 and "no combined intervals: the sample is too small" in err, err
+    assert not (files / "out" / "intervals.csv").exists()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_that_fit_offers_has_scores_and_the_approximation_that_its_row_says(name):
+    made = MODELS[name].make(small_collection(), [], 1, 9, None)
+    kind = kind_of(made)
+    assert kind is not None and kind.draws is not None
+    assert ("--approximation" not in MODELS[name].refuses) == kind.laplace

@@ -6,14 +6,11 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
-from bayeseval.report import evaluation_page
-from bayeseval.report.answers import Answers
-from bayeseval.report.page import listed, page, table
-from bayeseval.report.words import ESTIMATORS, freedom, limited, meanings
 
 import bayeseval as be
-from bayeseval.estimators.registry import ESTIMATORS as REGISTERED
+from bayeseval.estimators import ESTIMATORS
+from bayeseval.reporting import evaluation_page
+from bayeseval.reporting.page import listed, meanings, page, table
 
 
 class Page(HTMLParser):
@@ -82,11 +79,10 @@ def text(sampled):
     return evaluation_page(sampled, ["P@10", "AP"], draws=200, title="Runs & topics", random_seed=5)
 
 
-def test_a_sample_is_combined_with_the_model_and_told_from_the_best_run(sampled, text):
+def test_a_sample_is_combined_with_the_model_and_listed_from_the_best_run(sampled, text):
     page = Page(text)
     assert page.titles == [
-        "Runs & topics", "P@10", "AP", "What to be careful of", "What the words mean",
-        "How this was made",
+        "Runs & topics", "P@10", "AP", "Cautions", "Terms", "Method",
     ]  # fmt: skip
     assert page.drawn == 4  # intervals and pairs of both measures
     mean = be.mean_over_topics(be.evaluate(sampled, ["P@10", "AP"], estimator="dyn"))
@@ -106,14 +102,14 @@ def test_a_sample_is_combined_with_the_model_and_told_from_the_best_run(sampled,
             assert ("new" in row[-1]) == (row[0] in ("n4", "n5"))
 
 
-def test_the_model_learns_from_all_runs_where_it_is_asked_to(sampled):
+def test_the_model_is_fitted_to_all_runs_where_it_is_asked_to(sampled):
     asked = {"draws": 200, "random_seed": 5}
     text = evaluation_page(sampled, "P@10", learn_from="all", **asked)
     page = Page(text)
     both = be.combined_scores(sampled, "P@10", learn_from="all", **asked).isel(measure=0)
-    for name, told in ((row[0], row[1]) for row in page.rows[1:6]):
-        assert told == f"{both['estimate'].sel(run=name).item():.3f}"
-    assert page.words["Model"].endswith("it learns from 5 runs")
+    for name, shown in ((row[0], row[1]) for row in page.rows[1:6]):
+        assert shown == f"{both['estimate'].sel(run=name).item():.3f}"
+    assert page.words["Model"].endswith("fitted to 5 runs")
 
 
 def test_the_page_needs_no_other_file_and_is_the_same_again(sampled, text):
@@ -127,39 +123,34 @@ def test_the_page_needs_no_other_file_and_is_the_same_again(sampled, text):
     assert again == text
 
 
-def test_degrees_of_freedom_draws_and_words_are_told(sampled, text):
+def test_degrees_of_freedom_draws_and_terms_are_on_the_page(sampled, text):
     page = Page(text)
     mean = be.mean_over_topics(be.evaluate(sampled, ["P@10", "AP"], estimator="dyn"))
     for measure in ("P@10", "AP"):
         own = mean["degrees_of_freedom"].sel(measure=measure).to_numpy()
-        told = f"Degrees of freedom of the errors by dyn: {own.min():.0f} to {own.max():.0f}."
-        assert any(paragraph.startswith(told) for paragraph in page.small)
-    assert "800 posterior draws; other draws would move" in page.words["Model"]
-    assert "by some 2.3% of half their length" in page.words["Model"]
+        note = f"Degrees of freedom of the errors by dyn: {own.min():.0f} to {own.max():.0f}."
+        assert any(paragraph.startswith(note) for paragraph in page.small)
+    assert page.words["Model"].endswith("800 posterior draws")
     words = ("Score", "dyn", "dyn and the model combined", "90% interval", "Degrees of freedom")
-    for word in (*words, "Told apart", "Possible ranks", "Group", "New", "Picture of pairs"):
+    for word in (*words, "Separated", "Possible ranks", "Group", "New", "Picture of pairs"):
         assert page.words[word].endswith(".")
     assert "Unlike the model" not in page.words  # no run is
     assert page.words["90% interval"].startswith("By dyn alone: were the documents drawn again")
-    assert page.words["Told apart"].startswith("Pairs of runs of which the better one is known")
-    shown = Answers("dyn", mean, None, None)
-    more = meanings(shown, None, {"unlike the model", "limited", "weight"})
-    assert {"Unlike the model", "Limited", "Weight"} <= set(more)
+    assert page.words["Separated"].startswith("Pairs of runs of which the better one is known")
+    named = {"unlike the model", "weight"}
+    more = meanings(mean, ranked=False, combined=False, named=named)
+    assert {"Unlike the model", "Weight"} <= set(more)
     assert more["90% interval"].startswith("By dyn: were the documents drawn again")
     assert {"Group", "New", "Picture of pairs"}.isdisjoint(more)
 
 
-def test_every_estimator_is_explained_and_the_share_of_limited_ratios_is_told():
-    assert set(ESTIMATORS) == set(REGISTERED)
-    coords = {"measure": ["AP"], "run": ["a", "b"]}
-    dims = ("measure", "run")
-    scores = xr.Dataset(
-        {"n_limited": (dims, [[1, 0]]), "n_topics": (dims, [[4, 0]]),
-         "degrees_of_freedom": (dims, [[np.inf, 3.0]])}, coords=coords
-    )  # fmt: skip
-    assert (limited(scores), freedom(scores)) == ("25%", "3")
-    none = scores * np.nan
-    assert (limited(none), freedom(none)) == ("", "")
+def test_every_estimator_is_explained(sampled):
+    scores = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="stat"))
+    for name in ESTIMATORS:
+        words = meanings(
+            scores.assign_attrs(estimator=name), ranked=False, combined=False, named=()
+        )
+        assert words[name].endswith(".")
 
 
 def test_readers_of_the_screen_find_heads_names_and_ways(text):
@@ -192,25 +183,25 @@ def test_without_a_model_the_intervals_are_those_of_dyn(sampled):
 
 
 @pytest.mark.parametrize(
-    ("predictor", "model", "told"),
+    ("predictor", "model", "use"),
     [
-        (None, False, "gpt; the judgments tell how far they can be relied on"),
-        (("recalibrated", "gpt"), False, "gpt; the judgments tell how far they can be relied on"),
+        (None, False, "gpt; their reliability is estimated from the judgments"),
+        (("recalibrated", "gpt"), False, "gpt; their reliability is estimated from the judgments"),
         (("external", "gpt"), False, "gpt; taken for the relevance as they are"),
         (("constant", 0.1), False, "gpt; not used by predictor constant"),
-        ("constant", True, "gpt; the judgments tell how far they can be relied on"),
+        ("constant", True, "gpt; their reliability is estimated from the judgments"),
     ],
 )
-def test_what_labels_were_used_for_is_told(sampled, predictor, model, told):
+def test_the_use_of_labels_is_stated(sampled, predictor, model, use):
     topic = sampled["topic"].to_numpy()[sampled["pair_topic"].to_numpy()]
     pairs = pd.DataFrame({"topic": topic, "document": sampled["document"].to_numpy()})
     labels = pairs.assign(label=1.0 * (pairs.index % 3 == 0))
     labelled = be.add_predictions(sampled, "gpt", labels)
     options = {"predictor": predictor, "model": model, "draws": 20, "random_seed": 5}
-    assert Page(evaluation_page(labelled, "P@10", **options)).words["Labels"] == told
+    assert Page(evaluation_page(labelled, "P@10", **options)).words["Labels"] == use
 
 
-def test_judgments_without_a_design_are_taken_as_they_are_and_unjudged_weight_is_told(sampled):
+def test_judgments_without_a_design_are_taken_as_they_are_and_unjudged_weight_is_stated(sampled):
     bare = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
     page = Page(evaluation_page(bare, "P@10", random_seed=5))
     scores = be.evaluate(bare, "P@10", estimator="assumed")
@@ -223,16 +214,16 @@ def test_judgments_without_a_design_are_taken_as_they_are_and_unjudged_weight_is
     assert "for topics like these" in text and "takes every document without a judgment" in text
 
 
-def test_measures_of_grades_are_combined_too_and_warnings_are_told_beside_the_others():
+def test_measures_of_grades_are_combined_too_and_warnings_are_listed_with_the_notes():
     graded = be.simulate.urn_collection(
         [0.1, 0.2, 0.3], n_topics=12, prevalence=0.2, grade_proportions=(0.6, 0.4), random_seed=6
     )
     design = be.designs.pps_strata(graded, budget=60)
-    some = be.reveal(graded, design, be.draw(design, random_seed=7))
-    notes = ["Told before."]
-    text = evaluation_page(some, ["nDCG@10", "P@10"], draws=50, notes=notes, random_seed=8)
+    part = be.reveal(graded, design, be.draw(design, random_seed=7))
+    notes = ["Noted before."]
+    text = evaluation_page(part, ["nDCG@10", "P@10"], draws=50, notes=notes, random_seed=8)
     page = Page(text)
-    assert page.points[0] == "Told before."
+    assert page.points[0] == "Noted before."
     assert text.count("dyn and the model combined") >= 2
 
 
@@ -255,7 +246,7 @@ def test_labels_are_escaped_in_tables_and_lists():
     assert listed(["<i>"]) == "<ul><li>&lt;i&gt;</li></ul>"
 
 
-def test_runs_without_some_topics_are_told(sampled):
+def test_runs_without_some_topics_are_noted(sampled):
     runs = be.trec.runs_frame(sampled)
     whole = be.trec.qrels_frame(sampled)
     some = runs[(runs["run"] != "r2") | (runs["topic"].astype(int) < 4)]
@@ -276,11 +267,11 @@ def test_runs_without_some_topics_are_told(sampled):
         ("condensed", "P@10", "; rankings are taken without them."),
     ],
 )
-def test_what_becomes_of_unjudged_documents_is_told_as_it_is(sampled, estimator, measure, fate):
+def test_what_becomes_of_unjudged_documents_is_stated_as_it_is(sampled, estimator, measure, fate):
     bare = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
     page = Page(evaluation_page(bare, measure, estimator=estimator, random_seed=5))
-    (told,) = [point for point in page.points if "falls on unjudged documents" in point]
-    assert told.endswith(fate) and told.count(";") == fate.count(";")
+    (note,) = [point for point in page.points if "falls on unjudged documents" in point]
+    assert note.endswith(fate) and note.count(";") == fate.count(";")
 
 
 def test_weight_that_cannot_be_known_is_not_passed_over(sampled, tmp_path):
@@ -294,7 +285,7 @@ def test_weight_that_cannot_be_known_is_not_passed_over(sampled, tmp_path):
     assert any("documents outside the sampling frame is not known" in x for x in page.points)
 
 
-def test_scores_without_errors_are_told_without_ranks(sampled):
+def test_scores_without_errors_have_no_ranks(sampled):
     design = be.designs.pps_strata(be.read_collection(None, be.trec.runs_frame(sampled)), budget=1,
                                    n_strata=1)  # fmt: skip
     selected = be.draw(design, random_seed=6)
@@ -304,7 +295,7 @@ def test_scores_without_errors_are_told_without_ranks(sampled):
     for few, why in ((tiny, "one judged document to a topic"), (one, "one topic")):
         text = evaluation_page(few, "P@10", random_seed=5)
         page = Page(text)
-        assert f"Ranks are not told: from {why} some errors of scores are not known." in page.points
+        assert f"There are no ranks: from {why} some errors of scores are not known." in page.points
         assert "possible ranks" not in text and len(page.rows) == 6 and page.drawn == 1
 
 

@@ -1,4 +1,4 @@
-"""What `evaluate` says on stderr beside the scores."""
+"""Notes on stderr beside the scores."""
 
 import csv
 import io
@@ -8,14 +8,14 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.cli import remarks
+from bayeseval.cli.notes import outside_shares
 
 WORDS = ["--estimator", "assumed", "--format", "csv"]
 
 
-def keep(path, wanted):
-    """Keep the lines that are wanted."""
-    lines = [line for line in path.read_text().splitlines() if wanted(line.split())]
+def keep(path, is_kept):
+    """Keep the lines whose fields pass."""
+    lines = [line for line in path.read_text().splitlines() if is_kept(line.split())]
     path.write_text("\n".join(lines) + "\n")
 
 
@@ -33,8 +33,7 @@ def test_scores_left_out_of_the_means_are_counted_by_measure(command, files):
         "evaluate", files / "qrels", files / "a", files / "b", *words, "missing"
     )
     assert code == 0
-    line = line_with(err, "--outside missing")
-    assert "P@5 2 of 6, leaving run a 2 topics" in line
+    assert "P@5 of run a over 2 of 3 topics" in line_with(err, "--outside missing")
     code, out, err = command(
         "evaluate", files / "qrels", files / "a", files / "b", *words, "nonrelevant"
     )
@@ -96,7 +95,7 @@ def test_runs_that_lack_topics_are_counted_and_the_worst_named(command, files, f
     ],
     ids=lambda words: words[0],
 )
-def test_topics_that_all_runs_lack_are_remarked_once(command, files, words):
+def test_topics_that_all_runs_lack_get_one_note(command, files, words):
     for name in "abc":
         keep(files / name, lambda fields: fields[0] != "2")
     at = [files / word if word == "c" else word for word in words[1:]]
@@ -107,12 +106,12 @@ def test_topics_that_all_runs_lack_are_remarked_once(command, files, words):
     assert "no run has documents" not in err
 
 
-def test_complete_runs_and_judgments_need_no_remark(command, files):
+def test_complete_runs_and_judgments_need_no_note(command, files):
     code, out, err = command("evaluate", files / "qrels", files / "a", "-m", "AP", *WORDS)
     assert (code, err) == (0, "")
 
 
-def test_one_topic_has_no_spread_and_this_is_said(command, files):
+def test_one_topic_has_no_spread_and_gets_a_note(command, files):
     keep(files / "qrels", lambda fields: fields[0] == "2")
     keep(files / "a", lambda fields: fields[0] == "2")
     words = [*WORDS, "--population", "topics"]
@@ -142,7 +141,7 @@ def test_the_version_is_printed(command):
     assert out == f"bayeseval {be.__version__}\n"
 
 
-def test_a_depth_below_a_cutoff_is_told_where_rankings_were_cut(command, files):
+def test_a_depth_below_a_cutoff_gets_a_note_where_rankings_were_cut(command, files):
     words = ["evaluate", files / "qrels", files / "a", "-m", "P@10", "-m", "RBP(p=0.8)", "-m", "AP"]
     line = line_with(command(*words, *WORDS, "--depth", "5")[2], "--depth")
     assert line == (
@@ -197,15 +196,6 @@ def test_a_topic_named_as_the_mean_is_refused_where_both_would_be_written(comman
         assert (code, out) == (2, "") and "a topic is named 'all'" in err
 
 
-def test_ratios_over_poorly_known_numbers_are_named(capsys):
-    share = xr.DataArray([2 / 3, 0.0], dims="measure", coords={"measure": ["AP", "R@10"]})
-    remarks.remark_denominators(xr.Dataset({"poorly_known_topics": share}))
-    said = capsys.readouterr().err
-    assert "AP (67% of topics)" in said and "R@10" not in said
-    remarks.remark_denominators(xr.Dataset({"poorly_known_topics": share * 0.1}))
-    assert capsys.readouterr().err == ""
-
-
 def test_grades_of_spam_are_judgments_where_that_is_said(command, files):
     lines = (files / "qrels").read_text().splitlines()
     lines[:5] = [line[:-1] + "-2" for line in lines[:5]]
@@ -222,40 +212,38 @@ def test_grades_of_spam_are_judgments_where_that_is_said(command, files):
     words = ["sample", files / "a", "--budget", "5", "--seed", "1", "--certain", files / "qrels"]
     words += ["--design-file", files / "design.nc", "--output", files / "listed"]
     assert "5 documents to judge" in command(*words)[2]
-    told = command(*words, "--overwrite", "--negative-grades", "judged")[2]
-    assert "every document of the frame is already judged" in told
+    note = command(*words, "--overwrite", "--negative-grades", "judged")[2]
+    assert "every document of the frame is already judged" in note
     words = ["adjust", files / "qrels", files / "a", files / "b", "--unpooled", files / "c"]
     assert "below -1" in command(*words)[2]
     assert "below -1" not in command(*words, "--negative-grades", "judged")[2]
 
 
-def test_differences_over_these_topics_say_which_topics_are_not_judged_yet(command, files):
-    words = ["sample", files / "a", files / "b", "--budget", "5", "--seed", "1"]
-    design = ["--design-file", files / "design.nc", "--output", files / "listed"]
-    assert command(*words, *design)[0] == 0
-    asked = [line.split("\t") for line in (files / "listed").read_text().splitlines()]
-    lines = [f"{topic} 0 {document} 1" for topic, document in asked if topic != "2"]
-    (files / "judged").write_text("\n".join(lines) + "\n")
+def test_differences_over_these_topics_say_which_topics_are_not_judged_yet(
+    command, files, draw_sample
+):
+    design = draw_sample(files, runs="ab", budget=5)
+    keep(files / "judged", lambda fields: fields[0] != "2")
     words = ["compare", files / "judged", files / "a", files / "b", "--estimator", "stat"]
-    code, out, err = command(*words, "-m", "P@5", "--design", files / "design.nc")
+    code, out, err = command(*words, "-m", "P@5", *design)
     assert code == 0
     assert "1 topic has no judgment yet" in line_with(err, "no judgment")
 
 
-def test_a_weight_that_would_show_as_0_is_not_told():
+def test_a_weight_that_would_show_as_0_gets_no_note():
     weight = xr.DataArray(
         [[4e-4, 0.0], [6e-4, 0.0]],
         dims=("measure", "run"),
         coords={"measure": ["AP", "P@10"], "run": ["a", "b"]},
     )
-    assert remarks.outside_shares(weight) == "P@10 0.000, up to 0.001 (run a)"
+    assert outside_shares(weight) == "P@10 0.000, up to 0.001 (run a)"
 
 
 class Outdated(UserWarning, DeprecationWarning):
     """As pyparsing's, which matplotlib 3.10 meets."""
 
 
-def test_what_libraries_tell_developers_is_not_told_to_users(command, files, monkeypatch):
+def test_what_libraries_warn_developers_of_is_not_shown_to_users(command, files, monkeypatch):
     read = be.read_collection
 
     def reading(*arguments, **options):
