@@ -7,7 +7,7 @@ import scipy.stats
 import xarray as xr
 
 import bayeseval as be
-from tests.small import ORDERS, small_collection
+from tests.small import ORDERS, sample, small_collection
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +20,7 @@ def truth() -> xr.DataTree:
 
 @pytest.fixture(scope="module")
 def sampled(truth) -> xr.DataTree:
-    design = be.designs.uniform_strata(truth, budget=60, n_strata=10, random_seed=1)
-    return be.reveal(truth, design, be.draw(design, random_seed=2))
+    return sample(truth, "uniform_strata", budget=60, n_strata=10, random_seed=1, seed=2)
 
 
 FAST = {"n_permutations": 499}
@@ -45,19 +44,6 @@ def test_intervals_and_p_values_on_complete_judgments_are_students(truth):
             assert pair.p_value.item() == pytest.approx(expected.pvalue, abs=1e-12)
             size = (one - two).mean() / (one - two).std(ddof=1)
             assert pair.standardised.item() == pytest.approx(size)
-
-
-def test_differences_of_a_sample_are_those_of_single_pairs(sampled):
-    for reference in (None, "run003"):
-        pairs = be.compare(sampled, ["P@10", "AP"], estimator="stat", reference=reference, **FAST)
-        assert pairs.attrs["population"] == "sample"
-        for index in range(pairs.sizes["comparison"]):
-            pair = pairs.isel(comparison=index)
-            one = be.paired_difference(
-                sampled, ["P@10", "AP"], pair.run_a.item(), pair.run_b.item(), estimator="stat"
-            )
-            for name in ("estimate", "standard_error", "interval", "degrees_of_freedom"):
-                np.testing.assert_allclose(pair[name], one[name], atol=1e-12)
 
 
 @pytest.mark.parametrize(("estimator", "population"), [("assumed", None), ("stat", "sample")])
@@ -125,8 +111,7 @@ def test_the_covariance_is_of_the_same_estimates(sampled):
     of_stat = be.covariance(sampled, "P@10", estimator="stat")
     own = be.covariance(sampled, "P@10", estimator="dyn")
     skipped = be.evaluate(sampled, "P@10", estimator="dyn", missing_topics="skip")
-    topic = {"denominator": "topic"}
-    by_topic = be.covariance(sampled, "P@10", estimator="dyn", estimator_options=topic)
+    by_topic = be.covariance(sampled, "P@10", estimator="dyn", denominator="topic")
     for scores, matrix, message in (
         (mean, of_stat, "covariance is of estimator 'stat' and the estimates are of 'dyn'"),
         (mean, own.assign_attrs(sample="another"), "the same sample of judgments"),
@@ -199,8 +184,7 @@ def test_a_reranking_of_the_same_documents_ties(estimator, population):
         pd.DataFrame(judged, columns=["topic", "document", "grade"]),
         pd.DataFrame(runs, columns=["run", "topic", "document", "score"]),
     )
-    design = be.designs.pps_strata(collection, budget=12, n_strata=3)
-    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    sampled = sample(collection, budget=12, n_strata=3)
     measures = ["P@10", "R@10", "NumRelRet"]
     scores = be.evaluate(sampled, measures, estimator=estimator)
     apart = scores.estimate.sel(run="a") - scores.estimate.sel(run="b")
@@ -220,15 +204,14 @@ def test_a_reranking_of_the_same_documents_ties(estimator, population):
 
 def test_ranks_over_the_population_of_topics_have_the_error_that_topics_share(truth):
     """Few judgments, so that ratios rest on the counts of all topics; at least that error."""
-    design = be.designs.pps_strata(truth, budget=12, n_strata=4)
-    sampled = be.reveal(truth, design, be.draw(design, random_seed=3))
+    sampled = sample(truth, budget=12, n_strata=4, seed=3)
     scores = be.evaluate(sampled, ["AP", "R@20", "P@10"], estimator="dyn")
     pairs = be.compare(
         sampled, ["AP", "R@20", "P@10"], estimator="dyn", population="topics", **FAST
     )
     assert not any(column.isnull().all() for column in pairs.data_vars.values())
     ranked = be.rankings.compare_draws(scores).standard_error / pairs.standard_error
-    alone = be.rankings.compare_draws(scores.drop_vars("denominator_effect")).standard_error
+    alone = be.rankings.compare_draws(scores.drop_vars("shared_error")).standard_error
     np.testing.assert_allclose(ranked.sel(measure="P@10"), 1.0, atol=1e-9)
     assert ((ranked > 1 - 1e-9) & (ranked < 1.2)).all()
     assert (alone / pairs.standard_error).sel(measure=["AP", "R@20"]).min() < 0.97
