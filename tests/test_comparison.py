@@ -115,7 +115,7 @@ def test_the_covariance_is_of_the_same_estimates(sampled):
     for scores, matrix, message in (
         (mean, of_stat, "covariance is of estimator 'stat' and the estimates are of 'dyn'"),
         (mean, own.assign_attrs(sample="another"), "the same sample of judgments"),
-        (mean, by_topic, r"same estimator_options \(denominator=topic and none\)"),
+        (mean, by_topic, "covariance is of denominator 'topic' and the estimates are of 'counts'"),
         (be.mean_over_topics(skipped), own, "missing_topics is 'skip'"),
     ):
         for ask in (

@@ -160,7 +160,7 @@ def check_covariance(scores: xr.Dataset, covariance: xr.DataArray) -> None:
             f"{type(covariance).__name__}; a saved one is read by xr.open_dataarray"
         )
     check_alike(scores, covariance, ("the estimates", "the covariance"))
-    for what in ("estimator", "predictor"):
+    for what in ("estimator", "predictor", "denominator"):
         named = [one.attrs.get(what, "") for one in (scores, covariance)]
         if all(named) and named[0] != named[1]:
             raise ValueError(
