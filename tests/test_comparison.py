@@ -7,7 +7,7 @@ import scipy.stats
 import xarray as xr
 
 import bayeseval as be
-from tests.small import ORDERS, sample, small_collection
+from tests.small import sample, small_collection
 
 
 @pytest.fixture(scope="module")
@@ -153,12 +153,7 @@ def test_a_difference_without_spread_over_topics_is_told():
 
 def test_one_run_twice_is_not_better_than_itself():
     collection = small_collection()
-    rows = [
-        ("copy", topic, f"d{i}", -rank)
-        for topic, order in ORDERS["a"].items()
-        for rank, i in enumerate(order)
-    ]
-    copy = pd.DataFrame(rows, columns=["run", "topic", "document", "score"])
+    copy = be.runs_frame(collection).query("run == 'a'").assign(run="copy")
     both = be.add_runs(collection, copy)
     pairs = be.compare(both, "P@3", estimator="assumed", reference="copy", **FAST)
     same = pairs.isel(comparison=0)
@@ -243,28 +238,31 @@ def test_errors_about_these_topics_are_unknown_without_a_design(truth):
         assert pairs[name].isnull().all(), name
 
 
-def test_what_cannot_be_compared_is_refused(truth, sampled):
-    with pytest.raises(ValueError, match="no run 'z'"):
-        be.compare(truth, "P@10", estimator="assumed", reference="z")
-    with pytest.raises(ValueError, match="prior must be one of normal, flat, not 'wide'"):
-        be.compare(truth, "P@10", estimator="assumed", prior="wide", **FAST)
-    with pytest.raises(ValueError, match="equivalence must be above 0"):
-        be.compare(truth, "P@10", estimator="assumed", equivalence=0, **FAST)
-    with pytest.raises(ValueError, match="equivalence must be a number, not 'a'"):
-        be.compare(truth, "P@10", estimator="assumed", equivalence="a", **FAST)
-    with pytest.raises(ValueError, match="equivalence has no value for AP"):
-        be.compare(truth, "AP", estimator="assumed", equivalence={"P@10": 0.1}, **FAST)
-    with pytest.raises(ValueError, match="goes with population='topics'"):
-        be.compare(sampled, "P@10", estimator="stat", outside="missing", **FAST)
-    with pytest.raises(ValueError, match="covariances count with missing_topics='zero'"):
-        be.covariance(sampled, "P@10", estimator="stat", missing_topics="skip")
+@pytest.mark.parametrize(
+    ("measure", "options", "message"),
+    [
+        ("P@10", {"reference": "z"}, "no run 'z'"),
+        ("P@10", {"prior": "wide"}, "prior must be one of normal, flat, not 'wide'"),
+        ("P@10", {"equivalence": 0}, "equivalence must be above 0"),
+        ("P@10", {"equivalence": "a"}, "equivalence must be a number, not 'a'"),
+        ("AP", {"equivalence": {"P@10": 0.1}}, "equivalence has no value for AP"),
+        ("P@10", {"n_permutations": 0}, "n_permutations is 0; allowed: a whole number, 1 or more"),
+        ("P@10", {"estimator": "stat", "outside": "missing"}, "goes with population='topics'"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(sampled, measure, options, message):
+    with pytest.raises(ValueError, match=message):
+        be.compare(sampled, measure, **{"estimator": "assumed", **FAST, **options})
+
+
+def test_a_comparison_needs_two_runs_and_of_their_population_two_topics(truth, sampled):
     with pytest.raises(ValueError, match="at least 2 runs"):
         be.compare(be.select(truth, runs=["run001"]), "P@10", estimator="assumed")
     one = be.select(truth, topics=truth["topic"].to_numpy()[:1])
     with pytest.raises(ValueError, match="at least 2 topics with scores, and AP has fewer of"):
         be.compare(one, ["AP", "P@10"], estimator="assumed")
-    with pytest.raises(ValueError, match="n_permutations is 0; allowed: a whole number, 1 or more"):
-        be.compare(truth, "P@10", estimator="assumed", n_permutations=0)
+    with pytest.raises(ValueError, match="covariances count with missing_topics='zero'"):
+        be.covariance(sampled, "P@10", estimator="stat", missing_topics="skip")
 
 
 def test_tidy_tables_have_a_row_for_each_run_or_comparison_and_measure(truth):

@@ -118,15 +118,15 @@ def test_rank_biased_precision_has_the_values_computed_by_hand():
 
 
 def test_gains_weigh_grades_and_levels_cut_them(collection):
-    halves = be.evaluate(collection, "RBP(p=0.8)", estimator="assumed", gain={1: 0.5, 2: 1.0})
+    how = {"estimator": "assumed"}
+    halves = be.evaluate(collection, "RBP(p=0.8)", gain={1: 0.5, 2: 1.0}, **how).estimate.values
     ones, twos = (
-        be.evaluate(collection, "RBP(p=0.8)", estimator="assumed", relevance_level=level)
+        be.evaluate(collection, "RBP(p=0.8)", relevance_level=level, **how).estimate.values
         for level in (1, 2)
     )
-    expected = 0.5 * ones.estimate.to_numpy() + 0.5 * twos.estimate.to_numpy()
-    np.testing.assert_allclose(halves.estimate.to_numpy(), expected, atol=1e-14)
-    named = be.evaluate(collection, "RBP(rel=2,p=0.8)", estimator="assumed")
-    np.testing.assert_allclose(named.estimate.to_numpy(), twos.estimate.to_numpy(), atol=1e-14)
+    np.testing.assert_allclose(halves, 0.5 * ones + 0.5 * twos, atol=1e-14)
+    named = be.evaluate(collection, "RBP(rel=2,p=0.8)", **how).estimate
+    np.testing.assert_allclose(named, twos, atol=1e-14)
 
 
 @pytest.mark.parametrize("gain", [{1: 1, 2: 0}, {0: 2, 1: 0, 2: 1}, {0: 1, 1: 3, 2: 2}])
