@@ -7,7 +7,7 @@ import scipy.stats
 import xarray as xr
 
 import bayeseval as be
-from tests.small import ORDERS, small_collection
+from tests.small import sample, small_collection
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +20,7 @@ def truth() -> xr.DataTree:
 
 @pytest.fixture(scope="module")
 def sampled(truth) -> xr.DataTree:
-    design = be.designs.uniform_strata(truth, budget=60, n_strata=10, random_seed=1)
-    return be.reveal(truth, design, be.draw(design, random_seed=2))
+    return sample(truth, "uniform_strata", budget=60, n_strata=10, random_seed=1, seed=2)
 
 
 FAST = {"n_permutations": 499}
@@ -45,19 +44,6 @@ def test_intervals_and_p_values_on_complete_judgments_are_students(truth):
             assert pair.p_value.item() == pytest.approx(expected.pvalue, abs=1e-12)
             size = (one - two).mean() / (one - two).std(ddof=1)
             assert pair.standardised.item() == pytest.approx(size)
-
-
-def test_differences_of_a_sample_are_those_of_single_pairs(sampled):
-    for reference in (None, "run003"):
-        pairs = be.compare(sampled, ["P@10", "AP"], estimator="stat", reference=reference, **FAST)
-        assert pairs.attrs["population"] == "sample"
-        for index in range(pairs.sizes["comparison"]):
-            pair = pairs.isel(comparison=index)
-            one = be.paired_difference(
-                sampled, ["P@10", "AP"], pair.run_a.item(), pair.run_b.item(), estimator="stat"
-            )
-            for name in ("estimate", "standard_error", "interval", "degrees_of_freedom"):
-                np.testing.assert_allclose(pair[name], one[name], atol=1e-12)
 
 
 @pytest.mark.parametrize(("estimator", "population"), [("assumed", None), ("stat", "sample")])
@@ -125,12 +111,11 @@ def test_the_covariance_is_of_the_same_estimates(sampled):
     of_stat = be.covariance(sampled, "P@10", estimator="stat")
     own = be.covariance(sampled, "P@10", estimator="dyn")
     skipped = be.evaluate(sampled, "P@10", estimator="dyn", missing_topics="skip")
-    topic = {"denominator": "topic"}
-    by_topic = be.covariance(sampled, "P@10", estimator="dyn", estimator_options=topic)
+    by_topic = be.covariance(sampled, "P@10", estimator="dyn", denominator="topic")
     for scores, matrix, message in (
         (mean, of_stat, "covariance is of estimator 'stat' and the estimates are of 'dyn'"),
         (mean, own.assign_attrs(sample="another"), "the same sample of judgments"),
-        (mean, by_topic, r"same estimator_options \(denominator=topic and none\)"),
+        (mean, by_topic, "covariance is of denominator 'topic' and the estimates are of 'counts'"),
         (be.mean_over_topics(skipped), own, "missing_topics is 'skip'"),
     ):
         for ask in (
@@ -168,12 +153,7 @@ def test_a_difference_without_spread_over_topics_is_told():
 
 def test_one_run_twice_is_not_better_than_itself():
     collection = small_collection()
-    rows = [
-        ("copy", topic, f"d{i}", -rank)
-        for topic, order in ORDERS["a"].items()
-        for rank, i in enumerate(order)
-    ]
-    copy = pd.DataFrame(rows, columns=["run", "topic", "document", "score"])
+    copy = be.trec.runs_frame(collection).query("run == 'a'").assign(run="copy")
     both = be.add_runs(collection, copy)
     pairs = be.compare(both, "P@3", estimator="assumed", reference="copy", **FAST)
     same = pairs.isel(comparison=0)
@@ -199,8 +179,7 @@ def test_a_reranking_of_the_same_documents_ties(estimator, population):
         pd.DataFrame(judged, columns=["topic", "document", "grade"]),
         pd.DataFrame(runs, columns=["run", "topic", "document", "score"]),
     )
-    design = be.designs.pps_strata(collection, budget=12, n_strata=3)
-    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    sampled = sample(collection, budget=12, n_strata=3)
     measures = ["P@10", "R@10", "NumRelRet"]
     scores = be.evaluate(sampled, measures, estimator=estimator)
     apart = scores.estimate.sel(run="a") - scores.estimate.sel(run="b")
@@ -220,15 +199,14 @@ def test_a_reranking_of_the_same_documents_ties(estimator, population):
 
 def test_ranks_over_the_population_of_topics_have_the_error_that_topics_share(truth):
     """Few judgments, so that ratios rest on the counts of all topics; at least that error."""
-    design = be.designs.pps_strata(truth, budget=12, n_strata=4)
-    sampled = be.reveal(truth, design, be.draw(design, random_seed=3))
+    sampled = sample(truth, budget=12, n_strata=4, seed=3)
     scores = be.evaluate(sampled, ["AP", "R@20", "P@10"], estimator="dyn")
     pairs = be.compare(
         sampled, ["AP", "R@20", "P@10"], estimator="dyn", population="topics", **FAST
     )
     assert not any(column.isnull().all() for column in pairs.data_vars.values())
     ranked = be.rankings.compare_draws(scores).standard_error / pairs.standard_error
-    alone = be.rankings.compare_draws(scores.drop_vars("denominator_effect")).standard_error
+    alone = be.rankings.compare_draws(scores.drop_vars("shared_error")).standard_error
     np.testing.assert_allclose(ranked.sel(measure="P@10"), 1.0, atol=1e-9)
     assert ((ranked > 1 - 1e-9) & (ranked < 1.2)).all()
     assert (alone / pairs.standard_error).sel(measure=["AP", "R@20"]).min() < 0.97
@@ -260,28 +238,31 @@ def test_errors_about_these_topics_are_unknown_without_a_design(truth):
         assert pairs[name].isnull().all(), name
 
 
-def test_what_cannot_be_compared_is_refused(truth, sampled):
-    with pytest.raises(ValueError, match="no run 'z'"):
-        be.compare(truth, "P@10", estimator="assumed", reference="z")
-    with pytest.raises(ValueError, match="prior must be one of normal, flat, not 'wide'"):
-        be.compare(truth, "P@10", estimator="assumed", prior="wide", **FAST)
-    with pytest.raises(ValueError, match="equivalence must be above 0"):
-        be.compare(truth, "P@10", estimator="assumed", equivalence=0, **FAST)
-    with pytest.raises(ValueError, match="equivalence must be a number, not 'a'"):
-        be.compare(truth, "P@10", estimator="assumed", equivalence="a", **FAST)
-    with pytest.raises(ValueError, match="equivalence has no value for AP"):
-        be.compare(truth, "AP", estimator="assumed", equivalence={"P@10": 0.1}, **FAST)
-    with pytest.raises(ValueError, match="goes with population='topics'"):
-        be.compare(sampled, "P@10", estimator="stat", outside="missing", **FAST)
-    with pytest.raises(ValueError, match="covariances count with missing_topics='zero'"):
-        be.covariance(sampled, "P@10", estimator="stat", missing_topics="skip")
+@pytest.mark.parametrize(
+    ("measure", "options", "message"),
+    [
+        ("P@10", {"reference": "z"}, "no run 'z'"),
+        ("P@10", {"prior": "wide"}, "prior must be one of normal, flat, not 'wide'"),
+        ("P@10", {"equivalence": 0}, "equivalence must be above 0"),
+        ("P@10", {"equivalence": "a"}, "equivalence must be a number, not 'a'"),
+        ("AP", {"equivalence": {"P@10": 0.1}}, "equivalence has no value for AP"),
+        ("P@10", {"n_permutations": 0}, "n_permutations is 0; allowed: a whole number, 1 or more"),
+        ("P@10", {"estimator": "stat", "outside": "missing"}, "goes with population='topics'"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(sampled, measure, options, message):
+    with pytest.raises(ValueError, match=message):
+        be.compare(sampled, measure, **{"estimator": "assumed", **FAST, **options})
+
+
+def test_a_comparison_needs_two_runs_and_of_their_population_two_topics(truth, sampled):
     with pytest.raises(ValueError, match="at least 2 runs"):
         be.compare(be.select(truth, runs=["run001"]), "P@10", estimator="assumed")
     one = be.select(truth, topics=truth["topic"].to_numpy()[:1])
     with pytest.raises(ValueError, match="at least 2 topics with scores, and AP has fewer of"):
         be.compare(one, ["AP", "P@10"], estimator="assumed")
-    with pytest.raises(ValueError, match="n_permutations is 0; allowed: a whole number, 1 or more"):
-        be.compare(truth, "P@10", estimator="assumed", n_permutations=0)
+    with pytest.raises(ValueError, match="covariances count with missing_topics='zero'"):
+        be.covariance(sampled, "P@10", estimator="stat", missing_topics="skip")
 
 
 def test_tidy_tables_have_a_row_for_each_run_or_comparison_and_measure(truth):

@@ -152,20 +152,13 @@ def check_covariance(scores: xr.Dataset, covariance: xr.DataArray) -> None:
             f"{type(covariance).__name__}; a saved one is read by xr.open_dataarray"
         )
     check_alike(scores, covariance, ("the estimates", "the covariance"))
-    for attribute in ("estimator", "predictor"):
+    for attribute in ("estimator", "predictor", "denominator"):
         named = [result.attrs.get(attribute, "") for result in (scores, covariance)]
         if all(named) and named[0] != named[1]:
             raise ValueError(
                 f"the covariance is of {attribute} '{named[1]}' and the estimates are of "
                 f"'{named[0]}'"
             )
-    options = [result.attrs.get("estimator_options") for result in (scores, covariance)]
-    if None not in options and options[0] != options[1]:
-        texts = [text or "none" for text in options]
-        raise ValueError(
-            "the covariance and the estimates must have the same estimator_options ("
-            f"{texts[1]} and {texts[0]})"
-        )
     for option, usual in (("missing_topics", "zero"), ("outside", "nonrelevant")):
         value = scores.attrs.get(option, usual)
         if value != usual:

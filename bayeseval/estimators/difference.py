@@ -190,5 +190,6 @@ def described_predictor(collection: xr.DataTree, estimator: str, predictor) -> s
     spec = default_predictor(collection) if predictor is None else predictor
     if isinstance(spec, str):
         return spec
+    name_and_argument(spec)  # refuses what is none
     parts = ["+".join(map(str, p)) if isinstance(p, list | tuple) else str(p) for p in spec]
     return ":".join(parts)

@@ -247,15 +247,12 @@ def _between_topics(scores: xr.Dataset, index: int, counting: NDArray[np.bool_])
 
     Without its negative eigenvalues, so that no difference has less than the spread over topics.
     """
-    if "denominator_effect" not in scores:
+    if "shared_error" not in scores:
         return 0.0
-    effect = scores["denominator_effect"].transpose("measure", "run", "topic")
-    direction = scores["denominator_direction"].transpose("measure", "topic", "direction")
+    shared = scores["shared_error"].transpose("measure", "run", "topic", "direction").to_numpy()
     # NaN of a measure without such a model, where scores were joined
-    effect, direction = (np.nan_to_num(part.to_numpy()[index]) for part in (effect, direction))
-    effect, direction = effect[:, counting], direction[counting]
-    total = effect @ direction
-    alone = (effect * np.square(direction).sum(axis=1)) @ effect.T
+    shared = np.nan_to_num(shared[index])[:, counting]
+    total, alone = shared.sum(axis=1), np.einsum("rtd,std->rs", shared, shared)
     value, vector = np.linalg.eigh(total @ total.T - alone)
     return (vector * np.maximum(value, 0.0)) @ vector.T
 

@@ -70,9 +70,7 @@ def test_true_scores_on_common_topics_and_adjusted_ones_elsewhere_have_the_same_
     random = np.random.default_rng(seed)
     true, unpooled = random.uniform(size=(2, 7))
     common = np.isin(np.arange(7), list(places))
-    result = adjust_by_topics(
-        scores(true), scores(unpooled), scores(common).astype(bool), n_boot=0
-    )
+    result = adjust_by_topics(scores(true), scores(unpooled), scores(common).astype(bool), n_boot=0)
     mixed = np.where(common, true, unpooled + result.adjustment.item())
     assert result.adjusted.item() == pytest.approx(mixed.mean(), abs=1e-12)
     assert result.n_common.item() == len(places)

@@ -225,58 +225,47 @@ def test_gain_of_a_list_that_holds_the_whole_pool_is_unbiased():
 
 def test_nothing_relevant_sampled_scores_as_in_the_reference_program():
     topic = lists_of([[0, 1, 2, 3]], [[0, np.nan, np.nan, 0]], [0, 0, 1, 2])
-    assert estimate_of("AP", topic)[0, 0] == 0.0
-    assert estimate_of("nDCG", topic)[0, 0] == 0.0
-    assert estimate_of("NumRel", topic)[0, 0] == 0.0
+    assert all(estimate_of(name, topic)[0, 0] == 0.0 for name in ("AP", "nDCG", "NumRel"))
     # stratum 1 has no sampled document at all: a third of its one document
     np.testing.assert_allclose(estimate_of("P@4", topic), [[1 / 12]], atol=1e-5)
 
 
-def test_a_replicate_without_a_judgment_has_no_estimate():
-    topic = lists_of([[0, 1]], [[1, np.nan], [np.nan, np.nan]], [0, 0])
+def test_a_replicate_without_a_judgment_has_no_estimate_and_a_run_without_documents_0():
+    topic = lists_of([[0, 1], [-1, -1]], [[1, np.nan], [np.nan, np.nan]], [0, 0])
     for name in ("AP", "nDCG", "P@2", "NumRel", "NumRelRet"):
-        assert np.isnan(estimate_of(name, topic)[0]).tolist() == [False, True]
+        estimate = estimate_of(name, topic)
+        assert np.isnan(estimate[0]).tolist() == [False, True]
+        assert name == "NumRel" or estimate[1, 0] == 0.0
 
 
-def test_a_run_without_documents_scores_zero():
-    topic = lists_of([[-1, -1]], [[1, 0]], [0, 0])
-    assert [estimate_of(name, topic)[0, 0] for name in ("AP", "nDCG", "P@2", "NumRelRet")] == [
-        0.0
-    ] * 4
-
-
-def test_strata_sizes_are_those_of_the_design():
+def test_strata_are_of_the_sizes_of_the_design_and_equal_probabilities_are_one():
     sizes = np.array([50, 4, 10])
     topic = lists_of([[0, 1]], [[1, 0, np.nan]], [1, 2, 2], stratum_size=sizes)
     np.testing.assert_allclose(estimate_of("NumRel", topic), [[4.0]])
-
-
-def test_a_design_of_equal_probabilities_is_one_stratum():
-    probability = np.array([0.5, 0.5, 0.5, 0.5, 0.0])
-    none = np.full(5, -1)
+    chance = np.array([0.5, 0.5, 0.5, 0.5, 0.0])
     grade = [[1, 0, np.nan, np.nan, np.nan]]
-    topic = lists_of([[0, 1]], grade, none, inclusion_probability=probability)
+    topic = lists_of([[0, 1]], grade, np.full(5, -1), inclusion_probability=chance)
     np.testing.assert_allclose(estimate_of("NumRel", topic), [[2.0]])
 
 
-@pytest.mark.parametrize("first", [0.9, np.nan])
-def test_a_design_of_unequal_or_unknown_probabilities_is_refused(first):
-    topic = lists_of([[0]], [[1, 0]], [-1, -1], inclusion_probability=np.array([first, 0.5]))
-    with pytest.raises(ValueError, match="need strata, or one inclusion probability"):
-        estimate_of("AP", topic)
+UNEQUAL, UNKNOWN = ({"inclusion_probability": np.array([first, 0.5])} for first in (0.9, np.nan))
 
 
-def test_a_judged_document_outside_the_strata_is_refused():
-    with pytest.raises(ValueError, match="1 judged documents are outside the strata"):
-        estimate_of("P@1", lists_of([[0]], [[1, 0]], [0, -1]))
-
-
-def test_smoothing_constants_out_of_range_are_refused():
-    topic = lists_of([[0]], [[1, 0]], [0, 0])
-    with pytest.raises(ValueError, match="sampled_smoothing > 0, not 0.0 and 0.0"):
-        estimate_of("AP", topic, relevant_smoothing=0.0, sampled_smoothing=0.0)
-    with pytest.raises(ValueError, match="0 <= relevant_smoothing <= sampled_smoothing"):
-        estimate_of("P@1", topic, relevant_smoothing=0.1, sampled_smoothing=0.01)
+@pytest.mark.parametrize(
+    ("stratum", "design", "options", "message"),
+    [
+        ([-1, -1], UNEQUAL, {}, "need strata, or one inclusion probability"),
+        ([-1, -1], UNKNOWN, {}, "need strata, or one inclusion probability"),
+        ([0, -1], {}, {}, "1 judged documents are outside the strata"),
+        ([0, 0], {}, {"relevant_smoothing": 0.0, "sampled_smoothing": 0.0},
+         "sampled_smoothing > 0, not 0.0 and 0.0"),
+        ([0, 0], {}, {"relevant_smoothing": 0.1, "sampled_smoothing": 0.01},
+         "0 <= relevant_smoothing <= sampled_smoothing"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_inferred_is_refused(stratum, design, options, message):
+    with pytest.raises(ValueError, match=message):
+        estimate_of("AP", lists_of([[0]], [[1, 0]], stratum, **design), **options)
 
 
 @pytest.fixture(scope="module")

@@ -122,16 +122,13 @@ def test_replicates_together_are_one_by_one(truth, name, how):
         xr.testing.assert_allclose(found, single[variable], rtol=0, atol=1e-10)
 
 
-def test_when_all_is_judged_the_estimate_is_the_truth_without_error(truth):
+def test_when_all_or_nothing_is_known_the_estimate_is_the_truth(truth):
     exact = be.evaluate(truth, RATIOS, estimator="assumed").estimate
     scores = be.evaluate(sample(truth, budget=10_000, n_strata=3), RATIOS, estimator="stat")
     np.testing.assert_allclose(scores.estimate, exact, atol=1e-12)
     assert (scores.standard_error == 0).all()
-
-
-def test_a_topic_without_relevant_documents_scores_zero(truth):
     scores = be.evaluate(sampled(truth), RATIOS, estimator="stat")
-    assert (scores.estimate.sel(topic="1") == 0).all()
+    assert (scores.estimate.sel(topic="1") == 0).all()  # it has no relevant document
 
 
 @pytest.mark.parametrize("estimator", ["stat", "dyn"])

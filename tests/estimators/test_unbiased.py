@@ -6,6 +6,7 @@ import xarray as xr
 from scipy.special import logit
 
 import bayeseval as be
+from bayeseval.estimators.scoring import sum_of_precisions
 from bayeseval.estimators.stratum_rates import rates_beside
 from bayeseval.evaluation.problem import Problem
 from bayeseval.frame.frame import BY_CHANCE, Frame
@@ -133,28 +134,20 @@ def test_the_variance_estimate_is_unbiased_under_poisson_sampling(collection):
 def numerators(sampled, estimator, predictor) -> np.ndarray:
     """Numerator of AP (run, topic, replicate)."""
     problem = Problem.prepared(sampled, "AP", estimator=estimator, predictor=predictor)
-    columns = []
-    for topic, position in problem.topics():
-        relevance = problem.relevance.topic(topic, position)
-        filled, slots = relevance.binary(1), relevance.slots
-        both = precision_sum_influence(
-            position,
-            filled.value,
-            slots.row,
-            filled.expanded,
-            slots.joint_excess,
-            slots.stratum,
-        )
-        columns.append(both[..., 0])
+    (measure,) = problem.measures
+    columns = [
+        sum_of_precisions(measure, problem.relevance.topic(topic, position))[0]
+        for topic, position in problem.topics()
+    ]
     return np.stack(columns, axis=1)
 
 
 def true_numerators(collection) -> np.ndarray:
     problem = Problem.prepared(collection, "AP", estimator="assumed")
-    columns = []
-    for topic, position in problem.topics():
-        value = problem.relevance.values(topic, problem.measures[0])
-        columns.append(precision_sum(position, value)[:, 0])
+    columns = [
+        precision_sum(position, problem.relevance.values(topic, problem.measures[0]))[:, 0]
+        for topic, position in problem.topics()
+    ]
     return np.stack(columns, axis=1)
 
 

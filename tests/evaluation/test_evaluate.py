@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 import bayeseval as be
 from bayeseval.collection import with_node
 from bayeseval.messages import TopicsUnranked
-from tests.small import every_stratified_sample, small_collection
+from tests.small import sample, small_collection, with_labels
 
 ALL = ["P@3", "RBP(p=0.8)", "DCG@4", "NumRel", "NumRelRet", "AP", "AP@3", "nDCG@5", "Rprec", "R@3"]
 
@@ -21,23 +22,43 @@ def collection() -> xr.DataTree:
 
 
 def sampled_once(collection, **options) -> xr.DataTree:
-    design = be.designs.pps_strata(collection, **{"budget": 6, "n_strata": 3, **options})
-    return be.reveal(collection, design, be.draw(design, random_seed=1))
+    return sample(collection, **{"budget": 6, "n_strata": 3, **options})
+
+
+def test_a_result_holds_one_error_the_design_s_own_and_what_topics_share(collection):
+    names = ["degrees_of_freedom", "design_error", "estimate", "interval", "outside_weight"]
+    names += ["shared_error", "standard_error"]
+    scores = be.evaluate(sampled_once(collection), ["AP"], estimator="dyn")
+    assert sorted(scores.data_vars) == names
+    half = (scores.interval - scores.estimate).sel(ci_bound="upper")
+    quantile = scipy.stats.t.ppf(0.95, scores.degrees_of_freedom)
+    np.testing.assert_allclose(half, quantile * scores.standard_error)
+    linear = be.evaluate(sampled_once(collection), "P@3", estimator="dyn")
+    assert sorted(linear.data_vars) == [name for name in names if name != "shared_error"]
+    plain = be.evaluate(collection, "AP", estimator="assumed")
+    assert plain.standard_error.isnull().all() and "design_error" not in plain
 
 
 @pytest.mark.parametrize(
     ("estimator", "predictor"),
-    [("stat", None), ("dyn", "pooled"), ("dyn", "rank_logistic"), ("dyn", ("external", "llm"))],
+    [
+        ("condensed", None),
+        ("stat", None),
+        ("dyn", "pooled"),
+        ("dyn", "rank_logistic"),
+        ("dyn", ("external", "llm")),
+    ],
 )
 def test_when_everything_is_judged_every_estimator_is_the_plain_measure(
     collection, estimator, predictor
 ):
+    measures = ALL + ["RR", "Bpref"] * (estimator == "condensed")
+    truth = be.evaluate(collection, measures, estimator="assumed")
     whole = sampled_once(collection, budget=9)
-    truth = be.evaluate(collection, ALL, estimator="assumed")
-    scores = be.evaluate(whole, ALL, estimator=estimator, predictor=predictor)
+    scores = be.evaluate(whole, measures, estimator=estimator, predictor=predictor)
     xr.testing.assert_allclose(scores.estimate, truth.estimate, rtol=0, atol=1e-12)
-    assert (scores.standard_error == 0).all(), "a design that judges all has no error"
-    assert not scores.limited.any()
+    if estimator != "condensed":
+        assert (scores.standard_error == 0).all(), "a design that judges all has no error"
 
 
 grades = st.lists(st.integers(0, 2), min_size=8, max_size=8)
@@ -75,11 +96,8 @@ def test_neither_the_order_of_judgments_nor_of_runs_matters(judged, order, seed)
     qrels = pd.DataFrame({"topic": "1", "document": [f"d{i}" for i in range(8)], "grade": judged})
 
     def scores(q, r):
-        collection = be.select(be.read_collection(q, r), runs=["a", "b"])
-        design = be.designs.pps_strata(collection, budget=4, n_strata=2)
-        sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-        own = {"denominator": "topic"}
-        return be.evaluate(sampled, ALL, estimator="stat", estimator_options=own)
+        drawn = sample(be.select(be.read_collection(q, r), runs=["a", "b"]), budget=4, n_strata=2)
+        return be.evaluate(drawn, ALL, estimator="stat", denominator="topic")
 
     shuffled = scores(qrels.sample(frac=1, random_state=seed), runs.iloc[::-1])
     xr.testing.assert_allclose(scores(qrels, runs), shuffled, rtol=0, atol=1e-13)
@@ -100,15 +118,15 @@ def test_rank_biased_precision_has_the_values_computed_by_hand():
 
 
 def test_gains_weigh_grades_and_levels_cut_them(collection):
-    halves = be.evaluate(collection, "RBP(p=0.8)", estimator="assumed", gain={1: 0.5, 2: 1.0})
+    how = {"estimator": "assumed"}
+    halves = be.evaluate(collection, "RBP(p=0.8)", gain={1: 0.5, 2: 1.0}, **how).estimate.values
     ones, twos = (
-        be.evaluate(collection, "RBP(p=0.8)", estimator="assumed", relevance_level=level)
+        be.evaluate(collection, "RBP(p=0.8)", relevance_level=level, **how).estimate.values
         for level in (1, 2)
     )
-    expected = 0.5 * ones.estimate.to_numpy() + 0.5 * twos.estimate.to_numpy()
-    np.testing.assert_allclose(halves.estimate.to_numpy(), expected, atol=1e-14)
-    named = be.evaluate(collection, "RBP(rel=2,p=0.8)", estimator="assumed")
-    np.testing.assert_allclose(named.estimate.to_numpy(), twos.estimate.to_numpy(), atol=1e-14)
+    np.testing.assert_allclose(halves, 0.5 * ones + 0.5 * twos, atol=1e-14)
+    named = be.evaluate(collection, "RBP(rel=2,p=0.8)", **how).estimate
+    np.testing.assert_allclose(named, twos, atol=1e-14)
 
 
 @pytest.mark.parametrize("gain", [{1: 1, 2: 0}, {0: 2, 1: 0, 2: 1}, {0: 1, 1: 3, 2: 2}])
@@ -118,77 +136,6 @@ def test_a_gain_may_fall_with_the_grade(collection, estimator, gain):
     truth = be.evaluate(collection, estimator="assumed", **options)
     scores = be.evaluate(sampled_once(collection, budget=9), estimator=estimator, **options)
     xr.testing.assert_allclose(scores.estimate, truth.estimate, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("estimator", ["stat", "dyn"])
-def test_the_gain_of_grade_0_is_no_level_whose_documents_are_counted(estimator):
-    """All documents have it: next to none of it leaves the scores of no gain."""
-    truth = be.simulate.urn_collection(
-        [0.1, 0.3], n_topics=8, n_documents=300, prevalence=0.1, depth=100, random_seed=3
-    )
-    scores = [
-        be.evaluate(sampled_once(truth, budget=30), "nDCG@20", estimator=estimator, gain=gain)
-        for gain in ({0: 1e-9, 1: 1.0}, {0: 0.0, 1: 1.0})
-    ]
-    for name in ("estimate", "standard_error", "denominator_error"):
-        np.testing.assert_allclose(*(one[name] for one in scores), rtol=1e-5, atol=1e-7)
-
-
-def test_ratios_stay_in_bounds_and_say_where_a_rule_was_needed(collection):
-    design = be.designs.uniform_strata(collection, budget=4, n_strata=2, random_seed=1)
-    samples = every_stratified_sample(design).isel(replicate=slice(None, None, 23))
-    sampled = be.reveal(collection, design, samples)
-    scores = be.evaluate(
-        sampled, ["AP", "nDCG@5", "R@3", "NumRel"], estimator="dyn",
-        predictor=("external", "llm"), estimator_options={"denominator": "topic"},
-    )  # fmt: skip
-    ratios = scores.estimate.drop_sel(measure="NumRel")
-    limited = scores.limited.drop_sel(measure="NumRel")
-    assert limited.any("replicate").any()
-    assert ratios.where(limited, 0).min() >= 0 and ratios.where(limited, 0).max() <= 1
-    assert scores.standard_error.drop_sel(measure="NumRel").where(limited, 0).max() < 0.5 + 1e-12
-    count = scores.estimate.sel(measure="NumRel").isel(run=0).transpose("topic", "replicate")
-    relevant = sampled["judgments/grade"].transpose("pair", "replicate").to_numpy() >= 1
-    topic = collection["pair_topic"].to_numpy()
-    seen = np.stack([relevant[topic == number].sum(axis=0) for number in range(2)])
-    low = count.to_numpy() < np.maximum(seen, 1)
-    limited = scores.limited.sel(measure="AP").all("run").transpose("topic", "replicate")
-    assert low.any() and limited.to_numpy()[low].all()
-
-
-def test_ratios_are_nearly_unbiased_and_their_variances_nearly_right():
-    odds = [0.05, 0.1, 0.3]
-    truth = be.simulate.urn_collection(
-        odds, n_topics=4, n_documents=200, n_relevant=40, depth=200, random_seed=2
-    )
-    design = be.designs.pps_strata(truth, budget=60, n_strata=6)
-    sampled = be.reveal(truth, design, be.draw(design, n_replicates=600, random_seed=3))
-    measures = ["AP", "nDCG@20", "R@50", "Rprec"]
-    own = {"denominator": "topic"}
-    scores = be.evaluate(sampled, measures, estimator="stat", estimator_options=own)
-    exact = be.evaluate(truth, measures, estimator="assumed").estimate
-    error = scores.estimate - exact
-    spread = error.std("replicate", ddof=1)
-    assert (abs(error.mean("replicate")) < 0.15 * spread).sel(measure=measures[:3]).mean() > 0.9
-    ratio = (scores.standard_error**2).mean(["replicate", "run", "topic"]) / (spread**2).mean(
-        ["run", "topic"]
-    )
-    assert (ratio > 0.8).all() and (ratio < 1.35).all()
-
-
-def test_a_nearly_linear_ratio_is_not_clipped_and_so_not_biased():
-    """Where the number of relevant documents is well known nDCG@3 behaves like a linear measure."""
-    truth = be.simulate.urn_collection(
-        [0.01, 0.02], n_topics=3, n_documents=200, n_relevant=60, depth=200, random_seed=2
-    )
-    design = be.designs.uniform_strata(truth, budget=100, n_strata=5, random_seed=1)
-    sampled = be.reveal(truth, design, be.draw(design, n_replicates=2000, random_seed=3))
-    own = {"denominator": "topic"}
-    scores = be.evaluate(sampled, "nDCG@3", estimator="stat", estimator_options=own)
-    exact = be.evaluate(truth, "nDCG@3", estimator="assumed").estimate
-    error = (scores.estimate - exact).mean(["run", "topic"])
-    assert (scores.estimate > 1).mean() > 0.1 and not scores.limited.any()
-    assert abs(error.mean().item()) < 3 * error.std().item() / np.sqrt(2000)
 
 
 def test_a_topic_that_a_run_lacks_scores_zero_or_nothing(collection):
@@ -204,9 +151,6 @@ def test_a_topic_that_a_run_lacks_scores_zero_or_nothing(collection):
 ASKED = {
     "evaluate": lambda known: be.evaluate(known, "P@3", estimator="stat"),
     "covariance": lambda known: be.covariance(known, "P@3", estimator="stat", raised=True),
-    "paired_difference": lambda known: be.paired_difference(
-        known, "P@3", "a", "b", estimator="stat"
-    ),
     "compare": lambda known: be.compare(known, "P@3", estimator="stat"),
     "of the population": lambda known: be.compare(
         known, "P@3", estimator="stat", population="topics", n_permutations=9
@@ -289,76 +233,6 @@ def test_weight_outside_the_frame_is_reported_blanked_or_refused(collection):
             be.evaluate(sampled, "P@5", estimator=estimator, outside="error")
 
 
-@pytest.mark.parametrize(
-    ("measures", "options", "message"),
-    [
-        ("P@3", {"estimator": "guess"}, "no estimator 'guess'; there are assumed, condensed"),
-        ("P@3", {"estimator": "Stats"}, "no estimator 'Stats'; did you mean stat. There are ass"),
-        ("P@3", {"estimator": "stat"}, "needs a design.*without a design: assumed"),
-        ("Q@3", {"estimator": "assumed"}, "Q"),
-        ("P@3", {"estimator": "assumed", "outside": "ignore"}, "outside must be one of"),
-        ("P@3", {"estimator": "assumed", "missing_topics": "x"}, "missing_topics must be one of"),
-        ("P@3", {"estimator": "assumed", "predictor": "pooled"}, "uses no predictor"),
-    ],
-)
-def test_what_does_not_exist_is_refused_and_what_exists_is_listed(
-    collection, measures, options, message
-):
-    with pytest.raises(ValueError, match=message):
-        be.evaluate(collection, measures, **options)
-
-
-@pytest.mark.parametrize("measure", ["RR", "Success@3", "Bpref", "infAP", "Judged@3", "NumRet"])
-def test_measures_that_are_no_sums_have_no_design_estimate(collection, measure):
-    with pytest.raises(ValueError, match="no sum of relevances.*AP, DCG, NumRel"):
-        be.evaluate(sampled_once(collection), measure, estimator="dyn")
-
-
-@pytest.mark.parametrize(
-    ("predictor", "message"),
-    [(5, "not a name or a pair"), ((), "not a name or a pair"), (("external",), "needs a column")],
-)
-def test_what_is_no_predictor_is_refused(collection, predictor, message):
-    with pytest.raises(ValueError, match=message):
-        be.evaluate(sampled_once(collection), "P@3", estimator="dyn", predictor=predictor)
-
-
-def test_a_tree_cut_with_isel_is_refused(collection):
-    with pytest.raises(ValueError, match="be.select"):
-        be.evaluate(collection.isel(run=[0]), "P@3", estimator="assumed")
-
-
-def test_condensed_lists_go_through_evaluate_sample_by_sample(collection):
-    design = be.designs.pps_strata(collection, budget=6, n_strata=3)
-    sampled = be.reveal(collection, design, be.draw(design, n_replicates=3, random_seed=1))
-    scores = be.evaluate(sampled, ["P@2", "AP"], estimator="condensed")
-    grade = sampled["judgments/grade"].to_numpy()
-    for replicate in range(3):
-        one = be.reveal(collection, design, xr.DataArray(~np.isnan(grade[replicate]), dims="pair"))
-        single = be.evaluate(one, ["P@2", "AP"], estimator="condensed")
-        xr.testing.assert_equal(scores.estimate.isel(replicate=replicate), single.estimate)
-    assert scores.standard_error.isnull().all()
-    assert (scores.outside_weight > 0).any(), "what was left out is told"
-
-
-def test_condensed_equals_assumed_when_everything_is_judged(collection):
-    truth = be.evaluate(collection, ALL + ["RR", "Bpref"], estimator="assumed")
-    scores = be.evaluate(collection, ALL + ["RR", "Bpref"], estimator="condensed")
-    xr.testing.assert_allclose(scores.estimate, truth.estimate, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"estimator": "condensed", "predictor": "pooled"}, "'condensed' uses no predictor"),
-        ({"estimator": "stat", "estimator_options": {"depth": 3}}, "among denominator, not"),
-    ],
-)
-def test_requests_that_an_estimator_cannot_use_are_refused(collection, options, message):
-    with pytest.raises(ValueError, match=message):
-        be.evaluate(sampled_once(collection), "P@2", **options)
-
-
 def test_inferred_measures_take_the_pool_of_plain_qrels_for_one_stratum():
     """Grade -1 is pooled and not judged, as trec_eval's infAP has it; other documents are not."""
     run = pd.DataFrame({"run": "a", "topic": "1", "document": list("abcdef")})
@@ -376,6 +250,56 @@ def test_inferred_measures_take_the_pool_of_plain_qrels_for_one_stratum():
         be.evaluate(pool, "AP", estimator="importance")
 
 
+@pytest.fixture(scope="module")
+def sixty() -> xr.DataTree:
+    """Sixty judged documents."""
+    collection = be.simulate.urn_collection(
+        [0.1, 0.2], n_topics=3, n_documents=60, prevalence=0.2, random_seed=1
+    )
+    return sample(collection, "uniform_strata", budget=20, n_strata=2, random_seed=1)
+
+
+def regraded(sampled, grades) -> xr.DataTree:
+    judgments = sampled["judgments"].to_dataset(inherit=False)
+    return with_node(sampled, "judgments", judgments.assign(grade=grades(judgments["grade"])))
+
+
+def test_a_sample_whose_lowest_grade_is_relevant_is_suspected_of_another_scale(sixty, recwarn):
+    graded = regraded(sixty, lambda grade: grade + 1)  # as by assessors whose lowest grade is 1
+    for estimator, level in (("dyn", 2), ("assumed", 1)):  # who reads a pool has other reasons
+        be.evaluate(graded, "P@5", estimator=estimator, relevance_level=level)
+    be.evaluate(sixty, "P@5", estimator="dyn")
+    be.evaluate(be.select(graded, topics=["1", "2"]), "P@5", estimator="dyn")
+    assert not [one for one in recwarn if "lowest grade" in str(one.message)]
+    warned = "all 60 judged documents count as relevant for P@5: the lowest grade is 1; .*_level=2"
+    with pytest.warns(UserWarning, match=warned):
+        be.evaluate(graded, "P@5", estimator="dyn")
+
+
+def test_a_sample_of_which_nothing_is_relevant_is_warned_of(sixty, recwarn):
+    zeros = regraded(sixty, lambda grade: grade * 0)
+    be.evaluate(zeros, "P@5", estimator="assumed")
+    be.evaluate(be.select(zeros, topics=["1", "2"]), "P@5", estimator="stat")
+    be.evaluate(sixty, "P@5", estimator="stat")
+    assert not [one for one in recwarn if "counts as relevant" in str(one.message)]
+    for measure in ("P@5", "nDCG@5"):
+        start = f"none of 60 judged documents counts as relevant for {measure}: the highest grade"
+        with pytest.warns(UserWarning, match=f"{start} is 0, and nothing tells the runs apart"):
+            be.evaluate(zeros, measure, estimator="dyn")
+
+
+def test_condensed_lists_go_through_evaluate_sample_by_sample(collection):
+    drawn = sampled_once(collection, n_replicates=3)
+    scores = be.evaluate(drawn, ["P@2", "AP"], estimator="condensed")
+    for replicate in range(3):
+        judgments = drawn["judgments"].to_dataset(inherit=False).isel(replicate=replicate)
+        single = with_node(drawn, "judgments", judgments)
+        alone = be.evaluate(single, ["P@2", "AP"], estimator="condensed")
+        xr.testing.assert_equal(scores.estimate.isel(replicate=replicate), alone.estimate)
+    assert scores.standard_error.isnull().all()
+    assert (scores.outside_weight > 0).any(), "what was left out is known"
+
+
 @pytest.mark.parametrize("estimator", ["assumed", "condensed"])
 def test_infap_warns_where_chances_differ_within_a_topic(collection, estimator):
     with pytest.warns(UserWarning, match="neither at strata nor.*xinfAP of sample_eval is AP by"):
@@ -383,29 +307,10 @@ def test_infap_warns_where_chances_differ_within_a_topic(collection, estimator):
 
 
 def test_infap_is_silent_where_nothing_was_drawn_or_all_alike(collection):
-    design = be.designs.uniform_strata(collection, budget=6, n_strata=1, random_seed=1)
-    uniform = be.reveal(collection, design, be.draw(design, random_seed=1))
+    uniform = sample(collection, "uniform_strata", budget=6, n_strata=1, random_seed=1)
     for judged in (collection, uniform, sampled_once(collection, budget=9)):
         be.evaluate(judged, "infAP", estimator="assumed")  # a warning would be an error
     be.evaluate(sampled_once(collection), "AP", estimator="assumed")
-
-
-def test_infap_by_inf_is_refused_with_the_name_of_what_is_meant(collection):
-    with pytest.raises(ValueError, match="infAP is trec_eval's.*xinfAP.*AP by estimator='inf'"):
-        be.evaluate(sampled_once(collection), "infAP", estimator="inf")
-
-
-@pytest.mark.parametrize(
-    ("estimator", "given", "message"),
-    [
-        ("inf", {"smooth": 1}, "'inf' must be a dict with keys among relevant_smoothing, sampled"),
-        ("condensed", "depth", "'condensed' must be a dict with keys among depth, not 'depth'"),
-        ("stat_ap", {"depth": 1}, "'stat_ap' must be a dict with keys among none at all"),
-    ],
-)
-def test_options_that_a_list_estimator_lacks_are_refused(collection, estimator, given, message):
-    with pytest.raises(ValueError, match=message):
-        be.evaluate(sampled_once(collection), "P@2", estimator=estimator, estimator_options=given)
 
 
 @pytest.mark.parametrize("options", [{"relevance_level": 4}, {}])
@@ -420,66 +325,61 @@ def test_a_level_above_all_grades_is_warned_of(options):
     assert (scores.estimate.sel(measure=scores.measure[0]) == 0).all()
 
 
-def test_a_sample_whose_lowest_grade_is_relevant_is_suspected_of_another_scale(recwarn):
-    collection = be.simulate.urn_collection(
-        [0.1, 0.2], n_topics=3, n_documents=60, prevalence=0.2, random_seed=1
-    )
-    design = be.designs.uniform_strata(collection, budget=20, n_strata=2, random_seed=1)
-    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-    judgments = sampled["judgments"].to_dataset()
-    graded = sampled.copy()  # as by assessors whose lowest grade is 1
-    graded["judgments"] = judgments.assign(grade=judgments["grade"] + 1)
-    for estimator, level in (("dyn", 2), ("assumed", 1)):  # who reads a pool has other reasons
-        be.evaluate(graded, "P@5", estimator=estimator, relevance_level=level)
-    be.evaluate(sampled, "P@5", estimator="dyn")
-    few = be.select(graded, topics=["1", "2"])
-    be.evaluate(few, "P@5", estimator="dyn")
-    assert not [one for one in recwarn if "lowest grade" in str(one.message)]
-    told = "all 60 judged documents count as relevant for P@5: the lowest grade is 1; .*_level=2"
-    with pytest.warns(UserWarning, match=told):
-        be.evaluate(graded, "P@5", estimator="dyn")
-
-
-def test_a_sample_of_which_nothing_is_relevant_is_told(recwarn):
-    collection = be.simulate.urn_collection(
-        [0.1, 0.2], n_topics=3, n_documents=60, prevalence=0.2, random_seed=1
-    )
-    design = be.designs.uniform_strata(collection, budget=20, n_strata=2, random_seed=1)
-    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-    judgments = sampled["judgments"].to_dataset()
-    zeros = sampled.copy()
-    zeros["judgments"] = judgments.assign(grade=judgments["grade"] * 0)
-    be.evaluate(zeros, "P@5", estimator="assumed")
-    be.evaluate(be.select(zeros, topics=["1", "2"]), "P@5", estimator="stat")
-    be.evaluate(sampled, "P@5", estimator="stat")
-    assert not [one for one in recwarn if "counts as relevant" in str(one.message)]
-    for measure in ("P@5", "nDCG@5"):
-        told = f"none of 60 judged documents counts as relevant for {measure}: the highest grade is"
-        with pytest.warns(UserWarning, match=f"{told} 0, and nothing tells the runs apart"):
-            be.evaluate(zeros, measure, estimator="dyn")
-
-
 @pytest.mark.parametrize("scheme", ["pps_strata", "poisson"])
 def test_intervals_hold_beside_labels_that_are_nearly_always_right(scheme):
     """Taken as they are: most samples meet no wrong one, and the estimated variance is 0."""
     truth = be.simulate.urn_collection(
         [0.05, 0.1, 0.2, 0.4], n_topics=20, prevalence=0.1, random_seed=7
     )
-    random = np.random.default_rng(1)
-    relevant = (truth["judgments/grade"] >= 1).to_numpy()
-    wrong = random.random(relevant.size) < 0.02
-    topic = truth["topic"].to_numpy()[truth["pair_topic"].to_numpy()]
-    labels = {"topic": topic, "document": truth["document"], "label": relevant ^ wrong}
-    labelled = be.add_predictions(truth, "judge", pd.DataFrame(labels).astype({"label": float}))
-    design = getattr(be.designs, scheme)(labelled, budget=30)
-    sampled = be.reveal(labelled, design, be.draw(design, n_replicates=30, random_seed=2))
+    sampled = sample(with_labels(truth, 0.02, 1), scheme, budget=30, n_replicates=30, seed=2)
     measures = ["P@10", "RBP(p=0.8)"]
     with pytest.warns(UserWarning, match="'judge' are taken for the relevance as they are"):
         scores = be.evaluate(sampled, measures, estimator="dyn", predictor=("external", "judge"))
     mean = be.mean_over_topics(scores)
-    assert (mean.standard_error == 0).any()
+    assert (mean.design_error == 0).any()
     assert (mean.interval.diff("ci_bound") > 0).all()
     score = be.evaluate(truth, measures, estimator="assumed").estimate.mean("topic")
     low, high = mean.interval.transpose("ci_bound", ...)
     held = ((low <= score) & (score <= high)).mean(("replicate", "run"))
     assert (held >= 0.88).all(), held.to_numpy()
+
+
+NO_SUMS = [(name, "dyn", {}, "no sum of relevances.*AP, DCG, NumRel")
+           for name in ("RR", "Success@3", "Bpref", "infAP", "Judged@3", "NumRet")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("measure", "estimator", "options", "message"),
+    [
+        *NO_SUMS,
+        ("P@3", "guess", {}, "no estimator 'guess'; there are assumed, condensed"),
+        ("P@3", "Stats", {}, "no estimator 'Stats'; did you mean stat. There are ass"),
+        ("Q@3", "assumed", {}, "Q"),
+        ("P@3", "assumed", {"outside": "ignore"}, "outside must be one of"),
+        ("P@3", "assumed", {"missing_topics": "x"}, "missing_topics must be one of"),
+        ("P@3", "stat", {"denominator": "all"}, "denominator must be one of counts, topic"),
+        ("P@3", "assumed", {"predictor": "pooled"}, "uses no predictor"),
+        ("P@3", "condensed", {"predictor": "pooled"}, "'condensed' uses no predictor"),
+        ("P@3", "dyn", {"predictor": 5}, "not a name or a pair"),
+        ("P@3", "dyn", {"predictor": ()}, "not a name or a pair"),
+        ("P@3", "dyn", {"predictor": ("external",)}, "needs a column"),
+        ("P@3", "stat", {"estimator_options": {"depth": 3}}, "among none at all, not"),
+        ("P@2", "inf", {"estimator_options": {"smooth": 1}},
+         "'inf' must be a dict with keys among relevant_smoothing, sampled"),
+        ("P@2", "condensed", {"estimator_options": "depth"},
+         "'condensed' must be a dict with keys among depth, not 'depth'"),
+        ("infAP", "inf", {}, "infAP is trec_eval's.*xinfAP.*AP by estimator='inf'"),
+    ],
+)  # fmt: skip
+def test_what_does_not_exist_is_refused_and_what_exists_is_listed(
+    collection, measure, estimator, options, message
+):
+    with pytest.raises(ValueError, match=message):
+        be.evaluate(sampled_once(collection), measure, estimator=estimator, **options)
+
+
+def test_a_collection_without_a_design_or_cut_with_isel_is_refused(collection):
+    with pytest.raises(ValueError, match="needs a design.*without a design: assumed"):
+        be.evaluate(collection, "P@3", estimator="stat")
+    with pytest.raises(ValueError, match="be.select"):
+        be.evaluate(collection.isel(run=[0]), "P@3", estimator="assumed")

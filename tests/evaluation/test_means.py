@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.uncertainty import anticipated_part, degrees_of_freedom, with_anticipated
+from tests.small import sample
 
 
 def simulated(n_topics: int, seed: int):
@@ -17,30 +20,26 @@ def simulated(n_topics: int, seed: int):
 def test_the_mean_over_a_population_of_topics_holds_the_design_variance_already():
     """Draw topics and samples anew many times: the variance estimate is right, not doubled."""
     population = simulated(400, 1)
-    design = be.designs.uniform_strata(population, budget=60, n_strata=6, random_seed=5)
-    scores = be.evaluate(
-        be.reveal(population, design, be.draw(design, n_replicates=40, random_seed=2)),
-        "P@10",
-        estimator="stat",
-    ).isel(measure=0, run=0)
+    options = {"budget": 60, "n_strata": 6, "random_seed": 5}
+    sampled = sample(population, "uniform_strata", n_replicates=40, seed=2, **options)
+    scores = be.evaluate(sampled, "P@10", estimator="stat").isel(measure=0, run=0)
     random = np.random.default_rng(3)
-    sample = xr.DataArray(np.repeat(np.arange(40), 10), dims="replicate")
+    replicate = xr.DataArray(np.repeat(np.arange(40), 10), dims="replicate")
     topics = xr.DataArray(
-        [random.choice(400, 20, replace=True) for _ in sample], dims=("replicate", "topic")
+        [random.choice(400, 20, replace=True) for _ in replicate], dims=("replicate", "topic")
     )
-    drawn = scores.drop_vars("topic").isel(replicate=sample, topic=topics)
+    drawn = scores.drop_vars("topic").isel(replicate=replicate, topic=topics)
     mean = be.mean_over_topics(drawn, population="topics")
     variance = mean.estimate.var().item()
     assert 0.85 < np.square(mean.standard_error).mean().item() / variance < 1.15
-    fixed = be.mean_over_topics(drawn).standard_error
+    fixed = be.mean_over_topics(drawn).design_error
     assert np.square(fixed).mean().item() < 0.8 * variance, "the topics vary too"
 
 
 @pytest.mark.parametrize("population", ["sample", "topics"])
 def test_scores_in_chunks_have_the_same_means(population):
-    collection = simulated(6, 1)
-    design = be.designs.uniform_strata(collection, budget=20, n_strata=4, random_seed=5)
-    sampled = be.reveal(collection, design, be.draw(design, random_seed=2))
+    options = {"budget": 20, "n_strata": 4, "random_seed": 5}
+    sampled = sample(simulated(6, 1), "uniform_strata", seed=2, **options)
     scores = be.evaluate(sampled, ["P@10", "AP"], estimator="dyn")
     whole, chunked = (
         be.mean_over_topics(one, population=population)
@@ -74,21 +73,76 @@ def test_the_assumed_estimate_has_no_design_error():
 
 def test_an_error_that_topics_share_leaves_no_mean_over_their_population_without_an_error():
     """Covariances below 0 between topics may take away all of the spread over a few."""
+    zero = np.zeros((3, 3))
+    shared = np.array([[0.02, -0.02, 0.02], [0.0] * 3, [0.0] * 3])[..., None]
     scores = xr.Dataset(
         {
             "estimate": (("run", "topic"), [[0.30, 0.31, 0.30], [0.5, 0.5, 0.5], [0.2, 0.4, 0.9]]),
-            "standard_error": (("run", "topic"), np.full((3, 3), 0.03)),
-            "denominator_effect": (("run", "topic"), [[1.0, -1.0, 1.0], [0.0] * 3, [0.0] * 3]),
-            "denominator_left": (("run", "topic"), np.zeros((3, 3))),
-            "denominator_direction": (("topic", "direction"), np.full((3, 1), 0.02)),
-            "outside_weight": (("run", "topic"), np.zeros((3, 3))),
-            "limited": (("run", "topic"), np.zeros((3, 3), dtype=bool)),
+            "standard_error": (("run", "topic"), zero + 0.03),
+            "shared_error": (("run", "topic", "direction"), shared),
+            "outside_weight": (("run", "topic"), zero),
         }
     )
     spread = scores.estimate.std("topic", ddof=1) / np.sqrt(3)
     found = be.mean_over_topics(scores, population="topics").standard_error
     np.testing.assert_allclose(found, spread, atol=1e-12)
-    together = scores.assign(denominator_effect=abs(scores.denominator_effect))
+    together = scores.assign(shared_error=abs(scores.shared_error))
     found = be.mean_over_topics(together, population="topics").standard_error
     between = (0.06**2 - 3 * 0.02**2) / 6
     np.testing.assert_allclose(found[0] ** 2, spread[0] ** 2 + between)
+
+
+def test_the_error_of_a_mean_is_that_of_its_scores_by_hand():
+    r"""The larger of V and (df V + 10 A) / (df + 10), V of the design and of what topics share."""
+    random = np.random.default_rng(2)
+    dims, shape = ("run", "topic"), (3, 8)
+    variance, freedom = random.uniform(0.01, 0.04, shape), random.uniform(1.0, 9.0, shape)
+    factor = np.array([[0.2], [1.5], [0.0]])  # of the last run nothing is anticipated
+    anticipated = factor * random.uniform(0.01, 0.04, shape)
+    shared = 0.03 * random.normal(size=(*shape, 2))
+    single = (freedom * variance + 10 * anticipated) / (freedom + 10)
+    mixed, total = with_anticipated(
+        *(xr.DataArray(values, dims=dims) for values in (variance, freedom, anticipated))
+    )
+    np.testing.assert_allclose(mixed, np.where(factor > 0, single, variance))
+    np.testing.assert_allclose(total, freedom + np.where(factor > 0, 10, 0))
+    scores = xr.Dataset(
+        {
+            "estimate": (dims, random.random(shape)),
+            "standard_error": mixed**0.5,
+            "degrees_of_freedom": total,
+            "design_error": (dims, variance**0.5),
+            "shared_error": ((*dims, "direction"), shared),
+            "outside_weight": (dims, np.zeros(shape)),
+        }
+    )
+    # a score's own variance holds its part of the shared one already
+    between = (shared.sum(axis=1) ** 2).sum(axis=-1) - (shared**2).sum(axis=(1, 2))
+    design = variance.sum(axis=1) + between
+    df = design**2 / (variance**2 / freedom).sum(axis=1)
+    both = (df * design + 10 * anticipated.sum(axis=1)) / (df + 10)
+    expected = np.where(factor[:, 0] > 0, np.maximum(design, both), design)
+    mean = be.mean_over_topics(scores)
+    np.testing.assert_allclose(mean.design_error**2, design / 8**2)
+    np.testing.assert_allclose(mean.standard_error**2, expected / 8**2)
+    assert mean.design_error[0] == mean.standard_error[0] and expected[1] > design[1]
+    larger = np.where(factor[:, 0] > 0, np.maximum(df, 10), df)
+    np.testing.assert_allclose(mean.degrees_of_freedom, larger)
+    half = scipy.stats.t.ppf(0.95, larger) * mean.standard_error
+    np.testing.assert_allclose(mean.interval.sel(ci_bound="upper") - mean.estimate, half)
+    there = be.mean_over_topics(scores, population="topics")
+    xr.testing.assert_equal(there.design_error, mean.design_error)
+
+
+def test_the_error_of_a_mean_is_that_of_the_scores_of_a_sample():
+    """The anticipated variances are those in the errors of single scores."""
+    scores = be.evaluate(sample(simulated(6, 1), budget=20, n_strata=4), "P@10", estimator="dyn")
+    errors = scores.standard_error, scores.design_error, scores.degrees_of_freedom
+    anticipated, variance = anticipated_part(*errors), errors[1] ** 2
+    design, df = variance.sum("topic"), degrees_of_freedom(
+        variance.sum("topic"), (variance**2 / (errors[2] - 10)).sum("topic")
+    )  # fmt: skip
+    both = (df * design + 10 * anticipated.sum("topic")) / (df + 10)
+    mean = be.mean_over_topics(scores)
+    xr.testing.assert_allclose(mean.standard_error**2, xr.ufuncs.maximum(design, both) / 36)
+    xr.testing.assert_allclose(mean.design_error**2, design / 36)

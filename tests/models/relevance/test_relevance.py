@@ -438,7 +438,7 @@ def test_a_fit_that_learned_from_late_runs_keeps_the_fusion_of_the_design(tmp_pa
     design = be.designs.pps_strata(early, budget=20, n_strata=5, frame="retrieved")
     drawn = be.draw(design, random_seed=1)
     asked = be.reveal(early, design, drawn)
-    runs = be.runs_frame(whole)
+    runs = be.trec.runs_frame(whole)
 
     def with_runs(some):
         return be.add_runs(asked, runs[runs["run"].isin(some)])

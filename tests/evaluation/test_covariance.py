@@ -1,4 +1,4 @@
-"""Covariances between runs and paired differences."""
+"""Covariances between runs, and the errors of their differences."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from bayeseval.estimators.scoring import sum_of_precisions
 from bayeseval.evaluation import compared_pairs, differences
 from bayeseval.evaluation.problem import Problem
 from bayeseval.measures.table import discount_slope
-from tests.small import every_stratified_sample, small_collection
+from tests.small import every_stratified_sample, sample, small_collection
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_the_diagonal_is_the_variance_and_means_add_up(collection, design):
     matrix = be.covariance(sampled, measures, estimator="stat")
     mean = be.mean_over_topics(be.evaluate(sampled, measures, estimator="stat"))
     diagonal = np.diagonal(matrix.to_numpy(), axis1=1, axis2=2)
-    np.testing.assert_allclose(diagonal, mean.standard_error.to_numpy() ** 2, atol=1e-14)
+    np.testing.assert_allclose(diagonal, mean.design_error.to_numpy() ** 2, atol=1e-14)
     assert (np.linalg.eigvalsh(matrix.to_numpy()) > -1e-12).all()
 
 
@@ -76,12 +76,14 @@ def test_the_raised_covariance_has_the_errors_of_means_and_of_differences(
     assert own.drop_attrs().coords.identical(matrix.drop_attrs().coords)
     mean = be.mean_over_topics(be.evaluate(sampled, measures, estimator=estimator))
     diagonal = np.diagonal(matrix, axis1=1, axis2=2)
-    np.testing.assert_allclose(diagonal, mean.raised_error**2, atol=1e-14)
+    np.testing.assert_allclose(diagonal, mean.standard_error**2, atol=1e-14)
     assert (diagonal > np.diagonal(own, axis1=1, axis2=2) + 1e-6).any()
     first, second = compared_pairs(sampled["run"].to_numpy())
     pairs = differences(sampled, measures, estimator=estimator, pairs=(first, second))
     apart = diagonal[:, first] + diagonal[:, second] - 2.0 * matrix.to_numpy()[:, first, second]
-    np.testing.assert_allclose(apart, pairs.believed**2, atol=1e-14)
+    np.testing.assert_allclose(apart, pairs.standard_error**2, atol=1e-14)
+    unbiased = own.to_numpy()[4]  # of Rprec nothing is anticipated
+    np.testing.assert_allclose(matrix[4], unbiased, atol=1e-14)
     with pytest.raises(ValueError, match="raised errors are those of means over topics"):
         be.covariance(sampled, measures, estimator=estimator, raised=True, over=None)
 
@@ -105,10 +107,9 @@ def test_runs_that_tie_are_not_told_apart_by_what_the_sample_missed():
         pd.DataFrame(judged, columns=["topic", "document", "grade"]),
         pd.DataFrame(runs, columns=["run", "topic", "document", "score"]),
     )
-    design = be.designs.pps_strata(truth, budget=10, n_strata=5)
     found = 0
     for seed in range(10):
-        sampled = be.reveal(truth, design, be.draw(design, random_seed=seed))
+        sampled = sample(truth, budget=10, n_strata=5, seed=seed)
         mean = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="dyn"))
         matrix = be.covariance(sampled, "P@10", estimator="dyn", raised=True)
         sets = be.rankings.rank_sets(mean, covariance=matrix)
@@ -118,98 +119,62 @@ def test_runs_that_tie_are_not_told_apart_by_what_the_sample_missed():
         be.rankings.rank_sets(mean, covariance=be.covariance(sampled, "P@10", estimator="dyn"))
 
 
-def test_a_run_does_not_differ_from_itself_and_shared_judgments_narrow_the_difference():
-    odds = [0.1, 0.11, 0.3]
+def test_shared_judgments_narrow_the_difference():
     truth = be.simulate.urn_collection(
-        odds, n_topics=10, n_documents=300, n_relevant=40, shared=0.9, random_seed=3
+        [0.1, 0.11, 0.3], n_topics=10, n_documents=300, n_relevant=40, shared=0.9, random_seed=3
     )
-    design = be.designs.uniform_strata(truth, budget=80, n_strata=10, random_seed=1)
-    sampled = be.reveal(truth, design, be.draw(design, random_seed=2))
-    names = truth["run"].to_numpy()
+    sampled = sample(truth, "uniform_strata", budget=80, n_strata=10, random_seed=1, seed=2)
+    first, second = truth["run"].to_numpy()[:2]
     for measure in ("P@10", "AP"):
-        same = be.paired_difference(sampled, measure, names[0], names[0], estimator="stat")
-        assert same.estimate.item() == 0 and same.standard_error.item() == 0
-        pair = be.paired_difference(sampled, measure, names[0], names[1], estimator="stat")
+        how = {"estimator": "stat", "n_permutations": 9}
+        pair = be.compare(sampled, measure, reference=second, **how).isel(comparison=0)
         mean = be.mean_over_topics(be.evaluate(sampled, measure, estimator="stat"))
-        apart = mean.estimate.sel(run=names[0]) - mean.estimate.sel(run=names[1])
+        apart = mean.estimate.sel(run=first) - mean.estimate.sel(run=second)
         assert pair.estimate.item() == pytest.approx(apart.item(), abs=1e-12)
-        own = mean.standard_error.sel(run=names[:2]).to_numpy()
+        own = mean.standard_error.sel(run=[first, second]).to_numpy()
         assert pair.standard_error.item() < 0.8 * np.sqrt((own**2).sum())
-
-
-def test_the_paired_standard_error_is_that_of_the_covariance(collection, design):
-    sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
-    for measure in ("P@3", "AP", "Rprec"):
-        matrix = be.covariance(sampled, measure, estimator="stat").isel(measure=0).to_numpy()
-        pair = be.paired_difference(sampled, measure, "a", "b", estimator="stat")
-        variance = matrix[0, 0] + matrix[1, 1] - 2 * matrix[0, 1]
-        assert pair.standard_error.item() ** 2 == pytest.approx(variance, abs=1e-13)
 
 
 def test_the_difference_over_the_population_of_topics_uses_the_spread_of_topics(collection, design):
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     scores = be.evaluate(sampled, "P@3", estimator="stat").estimate.isel(measure=0)
     difference = (scores.sel(run="a") - scores.sel(run="b")).to_numpy()
-    pair = be.paired_difference(
-        sampled, "P@3", "a", "b", estimator="stat", population="topics", ci_prob=0.8
-    )
+    how = {"population": "topics", "ci_prob": 0.8, "n_permutations": 9, "estimator": "stat"}
+    pair = be.compare(sampled, "P@3", **how).isel(comparison=0)
     assert pair.standard_error.item() == pytest.approx(difference.std(ddof=1) / np.sqrt(2))
-    half = (
-        3.0776835371752527 * pair.standard_error.item()
-    )  # t quantile .9 with one degree of freedom
-    np.testing.assert_allclose(
-        pair.interval.to_numpy().ravel(), difference.mean() + np.array([-half, half])
-    )
+    half = scipy.stats.t.ppf(0.9, 1) * pair.standard_error.item()
+    np.testing.assert_allclose(pair.interval[0], difference.mean() + np.array([-half, half]))
 
 
-def test_replicates_unknown_runs_and_estimators_without_a_design_are_refused(collection, design):
+def test_replicates_and_estimators_without_a_design_are_refused(collection, design):
     many = be.reveal(collection, design, be.draw(design, n_replicates=2, random_seed=1))
     with pytest.raises(ValueError, match="covariances are of one sample"):
         be.covariance(many, "P@3", estimator="stat")
     one = be.reveal(collection, design, be.draw(design, random_seed=1))
-    with pytest.raises(ValueError, match="no run 'z'"):
-        be.paired_difference(one, "P@3", "a", "z", estimator="stat")
     with pytest.raises(
         ValueError, match="no design covariance; estimators that have one: stat, dyn"
     ):
         be.covariance(one, "P@3", estimator="assumed")
 
 
-def test_complete_judgments_are_compared_by_students_paired_test_over_topics(collection):
-    scores = be.evaluate(collection, ["P@3", "AP"], estimator="assumed").estimate
-    pair = be.paired_difference(collection, ["P@3", "AP"], "a", "b", estimator="assumed")
-    assert pair.attrs["population"] == "topics"
-    for measure in ("P@3", "AP"):
-        one, two = (scores.sel(measure=measure, run=run).values for run in "ab")
-        expected = scipy.stats.ttest_rel(one, two).confidence_interval(0.9)
-        found = pair.interval.sel(measure=measure).values
-        np.testing.assert_allclose(found, [expected.low, expected.high], atol=1e-12)
-    here = be.paired_difference(
-        collection, "AP", "a", "b", estimator="assumed", population="sample"
-    )
-    assert here.estimate.item() == pair.estimate.sel(measure="AP").item()
-    assert here.standard_error.isnull().all()
-
-
 @pytest.mark.parametrize("estimator", ["stat", "dyn"])
 @pytest.mark.parametrize("denominator", ["counts", "topic"])
 @pytest.mark.parametrize("measure", ["P@3", "AP", "R@3", "nDCG@3", "Rprec"])
 def test_an_unknown_variance_is_not_taken_for_none(collection, measure, denominator, estimator):
-    one = be.designs.uniform_strata(collection, budget=1, n_strata=1, random_seed=1)
-    sampled = be.reveal(collection, one, be.draw(one, n_replicates=8, random_seed=1))
+    how = {"budget": 1, "n_strata": 1, "random_seed": 1}
+    sampled = sample(collection, "uniform_strata", n_replicates=8, **how)
     options = {
         "estimator": estimator,
         "predictor": ("external", "llm") if estimator == "dyn" else None,
-        "estimator_options": {"denominator": denominator},
+        "denominator": denominator,
     }
     scores = be.evaluate(sampled, measure, **options)
     assert scores.estimate.notnull().all()
     assert scores.standard_error.isnull().all() and scores.interval.isnull().all()
     assert be.mean_over_topics(scores).standard_error.isnull().all()
-    single = be.reveal(collection, one, be.draw(one, random_seed=1))
+    single = sample(collection, "uniform_strata", **how)
     assert be.covariance(single, measure, **options).isnull().all()
-    pair = be.paired_difference(single, measure, "a", "b", population="sample", **options)
-    assert pair.standard_error.isnull().all()
+    assert be.compare(single, measure, **options).standard_error.isnull().all()
 
 
 def test_r_precision_has_the_degrees_of_freedom_of_precision_at_its_cutoff():
@@ -217,44 +182,16 @@ def test_r_precision_has_the_degrees_of_freedom_of_precision_at_its_cutoff():
     truth = be.simulate.urn_collection(
         [0.1, 0.3], n_topics=1, n_documents=600, n_relevant=80, depth=300, random_seed=3
     )
-    design = be.designs.pps_strata(truth, budget=150, n_strata=10)
-    sampled = be.reveal(truth, design, be.draw(design, random_seed=2))
-    first, second = truth["run"].to_numpy()
-    own = {"denominator": "topic"}
-    pair = be.paired_difference(
-        sampled, "Rprec", first, second, estimator="stat", estimator_options=own
+    sampled = sample(truth, budget=150, n_strata=10, seed=2)
+    how = {"estimator": "stat", "denominator": "topic"}
+    scores = be.evaluate(sampled, ["NumRel", "Rprec"], **how)
+    cutoff = f"P@{scores.estimate.sel(measure='NumRel')[0].item():.0f}"
+    fixed = be.evaluate(sampled, cutoff, **how).degrees_of_freedom[0] - 10  # of the anticipated one
+    np.testing.assert_allclose(scores.degrees_of_freedom[1], fixed, rtol=0.02)
+    pair, fixed = (
+        be.compare(sampled, name, **how).degrees_of_freedom.item() for name in ("Rprec", cutoff)
     )
-    mean = be.mean_over_topics(
-        be.evaluate(sampled, ["NumRel", "Rprec"], estimator="stat", estimator_options=own)
-    )
-    cutoff = f"P@{mean.estimate.sel(measure='NumRel')[0].item():.0f}"
-    fixed = be.paired_difference(sampled, cutoff, first, second, estimator="stat")
-    assert pair.degrees_of_freedom.item() == pytest.approx(
-        fixed.degrees_of_freedom.item(), rel=0.02
-    )
-    fixed = be.mean_over_topics(be.evaluate(sampled, cutoff, estimator="stat"))
-    np.testing.assert_allclose(
-        mean.degrees_of_freedom.sel(measure="Rprec"), fixed.degrees_of_freedom[0], rtol=0.02
-    )
-
-
-@pytest.mark.parametrize("population", ["sample", "topics"])
-def test_a_comparison_says_how_well_its_denominators_are_known(population):
-    truth = be.simulate.urn_collection(
-        [0.1, 0.2, 0.4], n_topics=12, n_documents=200, depth=100, prevalence=0.03, random_seed=1
-    )
-    design = be.designs.pps_strata(truth, budget=20)
-    sampled = be.reveal(truth, design, be.draw(design, random_seed=1))
-    options = {"estimator": "stat", "population": population}
-    pairs = be.compare(sampled, ["P@10", "AP"], n_permutations=99, **options)
-    scores = be.evaluate(sampled, ["P@10", "AP"], estimator="stat")
-    mean = be.mean_over_topics(scores)
-    for name in ("poorly_known_topics", "modelled_topics", "denominator_error"):
-        xr.testing.assert_allclose(pairs[name], mean[name])
-    by_hand = (scores.denominator_error > 0.25).sel(measure="AP").mean()
-    assert by_hand > 0.5
-    assert float(pairs.poorly_known_topics.sel(measure="AP")) == by_hand
-    assert pairs.poorly_known_topics.sel(measure="P@10").isnull()
+    assert pair == pytest.approx(fixed, rel=0.02)
 
 
 def lone_run_sample() -> xr.DataTree:
@@ -262,8 +199,7 @@ def lone_run_sample() -> xr.DataTree:
     truth = be.simulate.urn_collection(
         [0.1, 0.12, 0.4], n_topics=12, n_documents=200, depth=60, prevalence=0.05, random_seed=3
     )
-    design = be.designs.pps_strata(truth, budget=12, n_strata=6)
-    return be.reveal(truth, design, be.draw(design, random_seed=2))
+    return sample(truth, budget=12, n_strata=6, seed=2)
 
 
 def anticipated_on_the_first_topic(measure):
@@ -330,7 +266,7 @@ def test_the_anticipated_variance_of_a_difference_of_ap_follows_its_slope_by_eac
         moved = chance + step * (np.arange(chance.size) == row)
         after = np.array([precision_sum_of(ranks, moved, cutoff) for ranks in position])
         slope[:, row] = (after - before) / step
-    control = counts.own_share[0] * np.minimum(before / chance.sum(), 1.0)
+    control = counts.shrinkage_weight[0] * np.minimum(before / chance.sum(), 1.0)
     left = numerator - control * level.value[:, 0].sum()
     fall = left * counts.inverse_fall[0] + control * counts.inverse[0]
     share = slope * counts.inverse[0] - fall[:, None]
@@ -348,7 +284,7 @@ def test_the_anticipated_variance_of_a_difference_of_ratios_is_that_of_its_linea
     level = relevance.binary(1)
     chance, value, counts = level.predicted[0], level.value[:, 0], relevance.counts(asked)
     below, weights = 1.0, weights_of(position, chance.size, lambda rank: 1.0, 20)
-    control = 0.5 * counts.own_share[0] * np.minimum(weights @ chance / chance.sum(), 1.0)
+    control = 0.5 * counts.shrinkage_weight[0] * np.minimum(weights @ chance / chance.sum(), 1.0)
     left = weights @ value - control * value.sum()
     fall = left * counts.inverse_fall[0] + control * counts.inverse[0]
     if measure == "nDCG@20":
@@ -369,8 +305,7 @@ def test_runs_with_the_same_documents_in_another_order_have_no_error_of_recall()
     runs = be.trec.runs_frame(collection).query("run == 'a'")
     other = runs.assign(run="again", score=-runs["score"])
     both = be.add_runs(collection, other)
-    design = be.designs.pps_strata(both, budget=4, n_strata=2)
-    sampled = be.reveal(both, design, be.draw(design, random_seed=1))
+    sampled = sample(both, budget=4, n_strata=2)
     problem = Problem.prepared(sampled, "R@50", estimator="dyn")
     names = problem.labels["run"].tolist()
     pair = names.index("a"), names.index("again")
@@ -386,15 +321,10 @@ def test_intervals_and_tests_of_a_comparison_rest_on_one_error():
         pairs.interval.sel(ci_bound="upper") < 0
     )
     np.testing.assert_array_equal(outside, pairs.p_value < 0.2)
-    linear = pairs.sel(measure="P@10")
-    half = 0.5 * (linear.interval.sel(ci_bound="upper") - linear.interval.sel(ci_bound="lower"))
-    assert (half > scipy.stats.norm.ppf(0.9) * linear.standard_error * 1.05).any()
+    half = 0.5 * pairs.interval.diff("ci_bound").isel(ci_bound=0)
+    quantile = scipy.stats.t.ppf(0.9, pairs.degrees_of_freedom)
+    np.testing.assert_allclose(half, quantile * pairs.standard_error)
     sure = np.abs(pairs.probability_better - 0.5)
     flat = be.compare(sampled, ["P@10", "AP"], estimator="dyn", prior="flat").probability_better
     assert (sure <= np.abs(flat - 0.5) + 1e-9).all()
     np.testing.assert_allclose(np.minimum(flat, 1 - flat), pairs.p_value / 2, atol=1e-9)
-    one = be.paired_difference(
-        sampled, "P@10", *map(str, (linear.run_a[1].item(), linear.run_b[1].item())),
-        estimator="dyn", ci_prob=0.8,
-    )  # fmt: skip
-    np.testing.assert_allclose(one.interval[0], linear.interval[1])
