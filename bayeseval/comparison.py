@@ -48,14 +48,10 @@ def compare(
 
     For the population of topics (the default for ``assumed`` and whatever has no design covariance)
     the scores are paired by topic: Student's t. For these topics (``"sample"``, the default for
-    ``stat`` and ``dyn``) the error is that of the sample of documents, which the two runs share,
-    with Satterthwaite's degrees of freedom. Intervals, probabilities and p values rest
-    on that error raised as for single scores (:func:`evaluate`, Notes), by the variance that the
-    predictions lead one to expect of the difference; of Rprec on the error as it is. Variants of
-    one run that few sampled documents tell apart are the hard case (two that differ by a swap on a
-    tenth of the topics, 20 to 100 judgments, six collections: 90 % intervals of AP cover .91 to
-    1.00, of nDCG@10 .61 to .98). ``standard_error`` and ``degrees_of_freedom`` are those of the
-    unbiased variance.
+    ``stat`` and ``dyn``) the error is that of the sample of documents, which the two runs share:
+    the design variance of the difference, with its anticipated variance as for single scores
+    (:func:`mean_over_topics`). For other estimators it is unknown (NaN), and so is all that follows
+    from it.
 
     Parameters
     ----------
@@ -77,40 +73,22 @@ def compare(
     random_seed : int
         Of the permutations and draws, and of the estimator.
     topic_groups : mapping, Series or DataArray of topic to group, optional
-        For the population of topics, as for :func:`mean_over_topics`: groups of topics that were
-        chosen together, such as the turns of conversations, which the randomised test shuffles
-        together too.
+        As for :func:`mean_over_topics`; the randomised test shuffles groups as a whole.
     **options
-        Of :func:`evaluate` (over these topics: ``predictor``, ``relevance_level``, ``gain``).
+        Of :func:`evaluate` (over these topics: ``predictor``, ``relevance_level``, ``gain``,
+        ``denominator``).
 
     Returns
     -------
     Dataset (measure, comparison)
-        With coords ``run_a`` and ``run_b``:
-
-        ``estimate``, ``standard_error``, ``degrees_of_freedom``, ``interval``
-            of the mean score of a less that of b;
-        ``probability_better``
-            that a is truly better, on average over all pairs of these runs, of which the prior is
-            learned whatever is compared (from two runs next to nothing: it is then mostly what is
-            assumed beforehand, and less sure than the interval); of pairs with a reference that was
-            chosen for being the best by these very estimates it is too sure;
-        ``standardised``
-            the mean difference over the standard deviation of the differences over topics, which
-            with sampled judgments holds their error as well and so understates the size;
-        ``p_value``
-            two-sided, of no difference, by itself;
-        ``p_holm``, ``p_tukey``
-            adjusted for the comparisons of the measure: by Holm's step-down, and by the largest
-            difference: for topics by randomisation, on the topics that all runs have scores for;
-            for the sample by the joint normal distribution of the errors. The randomised test
-            speaks of the case that no two runs differ: where some do and others are nearly alike
-            its p values of the latter are too small, below the unadjusted ones even, and Holm's
-            serve;
-        ``probability_equivalent``, ``p_equivalence``, ``equivalent``
-            where ``equivalence`` is given: the probability (flat prior) that the difference is no
-            larger, the larger p value of the two one-sided tests, and whether it is at most (1 -
-            ci_prob) / 2, that is whether the interval lies inside; False where no error is known.
+        With coords ``run_a`` and ``run_b``: ``estimate`` (mean score of a less that of b),
+        ``standard_error`` with ``degrees_of_freedom``, ``interval``; ``probability_better`` (a is
+        truly better); ``standardised`` (difference over the standard deviation of the differences
+        over topics); ``p_value`` (two-sided, of no difference), ``p_holm`` and ``p_tukey``
+        (adjusted for the comparisons of the measure: by Holm's step-down, and by the largest
+        difference: for topics by randomisation, for the sample by the joint normal distribution of
+        the errors). With ``equivalence``: ``probability_equivalent``, ``p_equivalence`` (the larger
+        p value of two one-sided tests) and ``equivalent``.
 
     Raises
     ------
@@ -118,14 +96,10 @@ def compare(
         As :func:`evaluate`; an unknown run, population or prior; fewer than two runs; for the
         population of topics a measure with scores on fewer than two.
 
-    Notes
+    Warns
     -----
-    Errors about these very topics are unknown for other estimators than ``stat`` and ``dyn``: with
-    ``population="sample"`` they and all that follows from them are NaN. ``stat`` knows no error
-    where the drawn documents of the two runs show no spread, as with a handful of judgments and
-    nothing relevant drawn: an error of 0 then stands with probabilities of 0 or 1. That of ``dyn``
-    but for Rprec, which its predictions raise, does not fall to 0 there. For the population of
-    topics the same holds where a difference is the same on all topics; a warning says so.
+    UserWarning
+        A difference is the same on all topics, which therefore give it no error.
 
     References
     ----------

@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import xarray as xr
-from bayeseval.models.score.constants import GROUPS, LISTS, Constants
 from scipy.special import expit, logit
 from scipy.stats import norm
 

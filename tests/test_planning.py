@@ -8,7 +8,7 @@ from scipy.stats import norm
 from scipy.stats import t as student_t
 
 import bayeseval as be
-from bayeseval.estimators.counts import choice
+from bayeseval.estimators.counts import CountsMisfit
 from bayeseval.planning import _budget_needed
 
 MEASURES = ["P@10", "AP"]
@@ -105,11 +105,11 @@ def test_a_pilot_says_about_what_larger_samples_are_like(true, pilot):
 
 
 def test_a_plan_says_nothing_of_documents_that_a_model_drew(collection, pilot, monkeypatch):
-    monkeypatch.setattr(choice, "OVERDISPERSED", -1.0)  # all counts are unlike
-    monkeypatch.setattr(choice, "SEEN", -np.inf)
+    monkeypatch.setattr("bayeseval.estimators.counts.fit.DISPERSION", -1.0)  # all counts are unlike
+    monkeypatch.setattr("bayeseval.estimators.counts.fit.DEVIATIONS", -np.inf)
     small = {"budgets": [40], "n_worlds": 1, "n_samples": 1, "random_seed": 1}
     be.plan(pilot, "AP", **small)  # a warning is an error
-    with pytest.warns(choice.CountsUnlike, match="in bursts"):
+    with pytest.warns(CountsMisfit, match="in bursts"):
         be.plan(collection, "AP", **small)
 
 
