@@ -30,7 +30,7 @@ import bayeseval as be
 from bayeseval.collection import with_node
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import rank_weight
-from bayeseval.models.urn.draws import weighted_sums
+from bayeseval.models.urn.tops import weighted_sums
 from benchmarks.simulation_based_calibration import (
     RepeatedFits,
     Study,

@@ -34,9 +34,9 @@ def covariance(
     divided by what the counts of all topics say, their error is part of it, the part that topics
     share included.
 
-    That is the unbiased one, for :func:`combine`. Where few sampled
-    documents tell two runs apart the variance of their difference may be near 0 by luck, and the
-    runs would be taken for different with certainty. Orders of runs (:func:`rankings.rank_sets`)
+    That is the unbiased one, for :func:`combine`. Where few sampled documents tell two runs apart
+    the variance of their difference may be near 0 by luck, and the runs would be taken for
+    different with certainty. Orders of runs (:func:`rankings.rank_sets`)
     need the ``raised`` one, by which each score and each difference has the error that its interval
     rests on (:func:`mean_over_topics`, :func:`compare`).
 

@@ -3,8 +3,7 @@
 from bayeseval.inference.diagnostics import diagnostic_plots
 from bayeseval.inference.judgments import predicted_judgments
 from bayeseval.inference.likelihood import log_likelihood
-from bayeseval.inference.overlap import prior_overlap
-from bayeseval.inference.predictive import predictive_draws, prior_fit
+from bayeseval.inference.predictive import predictive_draws, prior_fit, prior_overlap
 from bayeseval.inference.sampling import SamplerWarning, fit
 from bayeseval.inference.storage import open_fit, save_fit
 from bayeseval.inference.verdict import judgments_verdict, verdict, verdict_text

@@ -9,19 +9,21 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.collection.choices import check_ci_prob, check_whole_numbers
-from bayeseval.inference.calibration_plot import calibration, calibration_kind, seen_data
-from bayeseval.inference.forest_plot import forest
-from bayeseval.inference.judgment_plot import plot_judgments
-from bayeseval.inference.predictive import predictive_draws
-from bayeseval.inference.rank_plot import ranks
+from bayeseval.inference.pictures import (
+    calibration,
+    calibration_kind,
+    forest,
+    plot_judgments,
+    ranks,
+    seen_data,
+)
+from bayeseval.inference.predictive import FEW_ENTRIES, predictive_draws
 from bayeseval.inference.verdict import ESS_MIN, RHAT_MAX
 from bayeseval.models.identity import check_fit
 from bayeseval.models.table import kind_of
 from bayeseval.progress import track
 from bayeseval.whole_file import expanded_path, picture_name, whole_file
 
-FEW_ENTRIES = 8  # variables with more are not drawn entry by entry
-MAX_PANELS = 12
 FOREST_DIMS = ("run", "topic")
 SEVERAL = ("strata", "topics", "agreement", "runs")  # kinds of groups of judgments
 STYLE = {"axes.titlesize": 11, "axes.labelsize": 10, "figure.titlesize": 12}
@@ -159,7 +161,7 @@ def shown_variables(draws: xr.Dataset) -> list[str]:
     }
     names = sorted(few, key=lambda name: few[name])
     total = np.cumsum([few[name] for name in names])
-    return [name for name, panels in zip(names, total, strict=True) if panels <= MAX_PANELS]
+    return [name for name, panels in zip(names, total, strict=True) if panels <= 12]
 
 
 def _of_sampler(fitted: xr.DataTree) -> Iterator[Drawing]:

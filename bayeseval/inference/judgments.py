@@ -17,9 +17,6 @@ from bayeseval.rounding import ratio
 
 KINDS = ("strata", "topics", "agreement", "runs", "relevant")
 TOP = 10  # ranks of a run that make a group
-N_REPLICATES = 2000  # of the judgments, at least
-ONE = 1.0  # document: a smaller standard error counts as one, since no score turns on it
-LEAST_SHARE = 0.4  # of the variance of the data that the fit may not have followed
 
 
 class _Sums(NamedTuple):
@@ -119,7 +116,7 @@ def predicted_judgments(
 def judgments_by(draws: RelevanceDraws, random_seed: int = 0) -> xr.Dataset:
     """What :func:`predicted_judgments` returns, of draws that are made already."""
     frame, random = draws.frame, np.random.default_rng(random_seed)
-    n_rounds = -(-N_REPLICATES // draws.n_draws)
+    n_rounds = -(-2000 // draws.n_draws)  # 2,000 replicates of the judgments, at least
     parts = []
     for topic, ranks in frame.topics():
         rows = np.flatnonzero(frame.topic == topic)
@@ -226,11 +223,13 @@ def _dataset(found: list[tuple[list[tuple[int, str]], _Sums]]) -> xr.Dataset:
         *(np.concatenate(part) for part in zip(*(sums for _, sums in found), strict=True))
     )
     follows = whole.predicted.var(axis=1)
-    left = np.maximum(whole.variance - follows, LEAST_SHARE * whole.variance)
+    # at least .4 of the variance is left, however closely the fit has followed the data
+    left = np.maximum(whole.variance - follows, 0.4 * whole.variance)
     predicted = whole.predicted.mean(axis=1)
     size = ratio(whole.cubed, whole.variance)
-    scale = np.sqrt(whole.variance / np.maximum(left, ONE))
-    own_scale = np.sqrt(whole.variance / np.maximum(whole.variance, ONE))[:, None]
+    # a standard error below one document counts as one, since no score turns on it
+    scale = np.sqrt(whole.variance / np.maximum(left, 1.0))
+    own_scale = np.sqrt(whole.variance / np.maximum(whole.variance, 1.0))[:, None]
     count = ratio(whole.variance, size**2)
     difference = scale * _anscombe(ratio(whole.observed - predicted, size), count)
     null = own_scale * _anscombe(ratio(whole.replicated, size[:, None]), count[:, None])

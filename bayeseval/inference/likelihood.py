@@ -7,8 +7,7 @@ import xarray as xr
 
 from bayeseval.collection.labels import label_positions
 from bayeseval.models.identity import check_fit, check_same_model, model_name
-from bayeseval.models.relevance.error_rates import label_rate
-from bayeseval.models.relevance.external import label_columns
+from bayeseval.models.relevance.external import label_columns, label_rate
 from bayeseval.models.table import kind_of
 
 

@@ -25,8 +25,6 @@ SAMPLERS = {  # and the packages that each needs
     "pymc": (),
     "numpyro": ("jax", "numpyro"),
 }
-BROKEN_RHAT = 1.5
-BROKEN_DIVERGENCES = 0.2
 
 
 class SamplerWarning(UserWarning):
@@ -337,11 +335,11 @@ def _unbroken_verdict(fitted: xr.DataTree, names: list[str]) -> xr.Dataset:
         if (values.std(["chain", "draw"], skipna=False) == 0).any():
             raise RuntimeError(f"the sampler is broken: a value of '{name}' never moved")
     share = float(statistics["diverging"].mean())
-    if share > BROKEN_DIVERGENCES:
+    if share > 0.2:
         raise RuntimeError(f"the sampler is broken: {share:.0%} of its draws diverged")
     found = verdict(fitted)
     worst = found.sel(check="r_hat")
-    if float(worst["value"]) > BROKEN_RHAT:
+    if float(worst["value"]) > 1.5:
         raise RuntimeError(
             f"the sampler is broken: its chains disagree on {worst['worst'].item()}, r_hat "
             f"{float(worst['value']):.2f}; with more draws and tune they may agree, or with "

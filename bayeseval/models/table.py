@@ -6,7 +6,7 @@ from typing import Any
 
 from bayeseval.models.identity import model_name
 from bayeseval.models.relevance.draws import RelevanceDraws
-from bayeseval.models.urn.draws import UrnDraws
+from bayeseval.models.urn.tops import UrnDraws
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ others show given estimates with intervals, sets and probabilities of ranks: the
 matplotlib axes (``ax=``).
 """
 
-from bayeseval.inference.judgment_plot import plot_judgments
+from bayeseval.inference.pictures import plot_judgments
 from bayeseval.plots.combined import plot_combined
 from bayeseval.plots.geometry import plot_bias_variance
 from bayeseval.plots.intervals import plot_intervals, plot_topics

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from bayeseval.collection.choices import check_ci_prob
-from bayeseval.inference.forest_plot import forest
+from bayeseval.inference.pictures import forest
 from bayeseval.plots.style import having, name_of, of_measure
 
 if TYPE_CHECKING:

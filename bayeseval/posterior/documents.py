@@ -11,8 +11,7 @@ from bayeseval.evaluation.problem import Problem
 from bayeseval.measures.measure import Measure, relevance
 from bayeseval.measures.scores import plain_scores, topic_total
 from bayeseval.models.relevance.departures import DEPTH, Departures, departing_columns
-from bayeseval.models.relevance.draws import RelevanceDraws
-from bayeseval.models.relevance.topic_draws import TopicDraws
+from bayeseval.models.relevance.draws import RelevanceDraws, TopicDraws
 from bayeseval.posterior.modelled import modelled_measures
 
 

@@ -12,7 +12,7 @@ from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import rank_weight
 from bayeseval.measures.table import names_of
 from bayeseval.messages import Message, Option
-from bayeseval.models.urn.draws import UrnDraws
+from bayeseval.models.urn.tops import UrnDraws
 
 NEGLIGIBLE = 1e-7  # ranks below which a measure has no more than this of its weight are left out
 

@@ -14,7 +14,7 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.models.relevance.constants import kept_scale
+from bayeseval.models.relevance.blocks import kept_scale
 
 NAMES = ["population_effect", "curvature", "topic_sd", "reliability_sd", "topic_component_sd"]
 

@@ -8,10 +8,8 @@ import pytest
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.inference.calibration_plot import calibration_kind, seen_data
 from bayeseval.inference.diagnostics import _convergence, shown_variables
-from bayeseval.inference.forest_plot import forest
-from bayeseval.inference.rank_plot import chains_band, ranks
+from bayeseval.inference.pictures import calibration_kind, chains_band, forest, ranks, seen_data
 from tests.posterior.handmade import collection_of_three, half_judged, handmade_fit
 
 OF_SAMPLER = ["trace.png", "rank.png", "energy.png", "convergence.png"]

@@ -5,7 +5,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.inference import log_likelihood
-from bayeseval.models.relevance.spreads import STEP
+from bayeseval.models.relevance.mode import STEP
 from tests.posterior.handmade import handmade_fit
 from tests.small import small_collection
 

@@ -16,9 +16,8 @@ from bayeseval.models.relevance.departures import (
     departing_columns,
     unjudged_weight,
 )
-from bayeseval.models.relevance.draws import RelevanceDraws
-from bayeseval.models.relevance.error_rates import label_rate
-from bayeseval.models.relevance.topic_draws import TopicDraws
+from bayeseval.models.relevance.draws import RelevanceDraws, TopicDraws
+from bayeseval.models.relevance.external import label_rate
 
 MEASURES = ["P@10", "AP", "R@20"]
 TOP, ALONE, MIDDLE, MIDDLE_ALONE, DEEP, DEEP_ALONE = BANDS

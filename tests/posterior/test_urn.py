@@ -10,8 +10,7 @@ from scipy.special import logit
 from scipy.stats import binom
 
 import bayeseval as be
-from bayeseval.models.urn.draws import weighted_sums
-from bayeseval.models.urn.tops import checked_tops
+from bayeseval.models.urn.tops import checked_tops, weighted_sums
 
 N_DOCUMENTS, PREVALENCE, ODDS = 6, 0.4, 0.5
 

@@ -8,10 +8,9 @@ import xarray as xr
 
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.frame.frame import Frame
-from bayeseval.models.identity import keep_parts, name_model
-from bayeseval.models.priors import checked_priors
+from bayeseval.models.identity import checked_priors, keep_parts, name_model
+from bayeseval.models.relevance.blocks import Predictors
 from bayeseval.models.relevance.external import label_judgments
-from bayeseval.models.relevance.judged import Predictors
 from bayeseval.models.relevance.predictor import PRIORS, linear_predictor
 
 

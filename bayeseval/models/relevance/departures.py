@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.models.relevance.departure_prior import Grid, learned_prior
+from bayeseval.models.relevance.departure_prior import Grid, Kinship, learned_prior, likeness
 from bayeseval.models.relevance.draws import RelevanceDraws
-from bayeseval.models.relevance.kinship import Kinship, likeness
 from bayeseval.processors import one_blas_thread
 from bayeseval.progress import track
 
@@ -17,12 +16,7 @@ FADED = 100  # rank at which the effects of the top have faded
 SPANS = (10, 40, 160), (40, 160, DEPTH)  # where those of middle and depth begin, are whole, end
 JUDGED = 0, 20, 80, DEPTH  # ranks between which judgments tell those of top, middle and depth
 BELOW_TOP = np.linspace(-4.0, 4.0, 33), np.linspace(-4.0, 4.0, 33)  # values tried there
-DEPARTURE_STREAM = 2
-BLOCK = 1024  # judged documents at a time
-LEAST_ODDS = 1e-6  # that a document was not judged: one judged for sure tells where no other does
 COPIED = 0.1  # variance of departures, beside that of runs like no other, of what counts as a copy
-HINGE = 1.0  # slopes are steeper from so far behind the top of the fusion
-STEEP, FLAT = 1.5, 0.5  # how steep they are behind it, and before
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +54,7 @@ def hinged(behind: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> hinged(np.array([0.0, 1.0, 2.0]))
     array([0. , 0.5, 2. ])
     """
-    return FLAT * behind + (STEEP - FLAT) * np.maximum(behind - HINGE, 0.0)
+    return 0.5 * behind + np.maximum(behind - 1.0, 0.0)
 
 
 def _bands() -> tuple[Band, ...]:
@@ -130,10 +124,10 @@ class Departures:
     number :math:`(\sum w)^2 / \sum w^2`; a single document may still count for more than one.
     Without a design, or where it draws with replacement, all weights are alike.
 
-    Runs that are alike depart alike (:class:`bayeseval.models.relevance.kinship.Kinship`): the
-    effects of a run are its share times what they would be if it were like no other, so that a copy
-    of a run that the model learned from does not depart, and the draws of two runs are the more the
-    same the more alike they are.
+    Runs that are alike depart alike (:class:`.departure_prior.Kinship`): the effects of a run are
+    its share times what they would be if it were like no other, so that a copy of a run that the
+    model was fitted to does not depart, and the draws of two runs are the more the same the more
+    alike they are.
 
     A document may then be relevant in one run's list and not in another's under the same draw; the
     chance that decides is the same number for all runs, so that lists without a departure agree.
@@ -181,7 +175,7 @@ class Departures:
             return replace(cls.none(), copied=copied)
         seen = Judged.of(draws, runs)
         longest = rankings.length[runs].max(axis=1)
-        random = np.random.default_rng([draws.seed_word, DEPARTURE_STREAM])
+        random = np.random.default_rng([draws.seed_word, 2])
         effect = np.zeros((len(BANDS), 2, runs.size, draws.n_draws))
         for number, band in enumerate(BANDS):
             known = effect[:number].mean(axis=-1)
@@ -265,7 +259,7 @@ class Judged:
             every = tells[self.number[tells] == number]
             squares = self.weight[every] @ self.weight[every]
             scale = self.weight[every].sum() / squares if every.size else 1.0
-            for own in np.split(every, range(BLOCK, every.size, BLOCK)):
+            for own in np.split(every, range(1024, every.size, 1024)):
                 rank, seen = self.rank[own], self.seen[own]
                 level, slope = band.columns(rank, seen)
                 before = departing_columns(rank, seen, len(known))
@@ -285,4 +279,5 @@ def unjudged_weight(inclusion_probability: NDArray[np.float64]) -> NDArray[np.fl
     Designs that draw with replacement have no such probability (NaN), and all weights are alike.
     """
     known = np.where(np.isnan(inclusion_probability), 1.0, inclusion_probability)
-    return np.sqrt(np.maximum(1.0 / known - 1.0, LEAST_ODDS))
+    # a document judged for certain is evidence where no sampled one is
+    return np.sqrt(np.maximum(1.0 / known - 1.0, 1e-6))

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,24 +13,18 @@ from numpy.typing import NDArray
 from bayeseval.collection.labels import check_frame, check_rankings, label_positions
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.rankings import TopicRanks
-from bayeseval.models.relevance.blocks import EFFECTS, blocks
-from bayeseval.models.relevance.constants import kept_scale
-from bayeseval.models.relevance.error_rates import label_rate
+from bayeseval.models.relevance.blocks import EFFECTS, blocks, kept_scale
 from bayeseval.models.relevance.external import (
     AT_MODE,
     external_values,
     label_codes,
     label_columns,
+    label_rate,
 )
-from bayeseval.models.relevance.spreads import STEP
-from bayeseval.models.relevance.steps import step_rank
-from bayeseval.models.relevance.topic_draws import TopicDraws
+from bayeseval.models.relevance.mode import STEP
+from bayeseval.models.relevance.regression import step_rank
 
-BLOCK = 2048  # pairs at a time: the linear predictor of a block is the largest array
-TOPIC_STREAM = 0
-TOP = -1.0  # scaled log of the fused rank that counts as the top: rank 5 or so
-SMALLEST = 1e-300  # probability, for its log
-LEAST_SHARE = 1e-9  # the same of a judgment by all others
+LEAST_SHARE = 1e-9  # probability of a judgment by all others
 
 
 class RelevanceDraws:
@@ -99,12 +94,12 @@ class RelevanceDraws:
 
     def topic(
         self, topic: int, pairs: NDArray, kept: NDArray[np.bool_] | None = None
-    ) -> TopicDraws:
+    ) -> "TopicDraws":
         """Grades under every draw of some pairs of a topic, given as local positions.
 
         Those ``kept`` (pair,) may be drawn again with other log odds of relevance.
         """
-        random = np.random.default_rng([self.seed_word, TOPIC_STREAM, topic])
+        random = np.random.default_rng([self.seed_word, 0, topic])
         start = int(self.frame.rankings.start[topic])
         grade = self.grade[start + pairs]
         codes = np.empty((pairs.size, self.n_draws), dtype=np.uint8)
@@ -153,10 +148,10 @@ class RelevanceDraws:
         relevant = self.relevant(grade)[:, None]
         if not self._columns:
             signed = np.where(relevant, 1.0, -1.0) * logit
-            return weight @ np.maximum(log_expit(signed), np.log(SMALLEST))
+            return weight @ np.maximum(log_expit(signed), np.log(1e-300))
         share = self.relevance(logit, pairs, before[:, None])
         share = np.where(relevant, share, 1.0 - share)
-        return weight @ np.log(np.maximum(share, SMALLEST))
+        return weight @ np.log(np.maximum(share, 1e-300))
 
     def shares(self, topic: int, pairs: NDArray) -> NDArray[np.float64]:
         """P(relevant) (pair, draw) of some pairs of a topic, whether they are judged or not.
@@ -235,7 +230,9 @@ class RelevanceDraws:
             own = effect[:, self._topic[topic]] if block.by_topic else effect
             logit += block.times(own.astype(precision))
         unseen = ~ranks.run_rank[rows].any(axis=1)
-        return logit, np.column_stack([found[0].values[:, 1] - TOP, unseen])
+        return logit, np.column_stack(
+            [found[0].values[:, 1] + 1.0, unseen]
+        )  # rank 5 or so is the top
 
     def _above(
         self, logit: NDArray, pairs: NDArray, before: NDArray | None = None
@@ -341,5 +338,64 @@ def _mass(above: list[NDArray]) -> NDArray[np.float64]:
 
 
 def _blocks(rows: NDArray) -> Iterator[NDArray]:
-    for first in range(0, rows.size, BLOCK):
-        yield rows[first : first + BLOCK]
+    """Blocks of rows: the linear predictor of one is the largest array."""
+    for first in range(0, rows.size, 2048):
+        yield rows[first : first + 2048]
+
+
+@dataclass(eq=False)
+class TopicDraws:
+    """Grades of one topic's documents under every draw, some of which can be drawn again."""
+
+    draws: Any
+    codes: NDArray[np.uint8]  # (pair, draw): positions in the scale
+    pairs: NDArray[np.integer]  # (pair,): positions in the collection
+    row: NDArray[np.int64]  # (pair,): row of a pair among those kept, -1 for the others
+    # (kept, draw): linear predictor, and the chance that decided on relevance
+    logit: NDArray[np.float32]
+    uniform: NDArray[np.float32]
+    relevant: NDArray[np.uint8]  # (kept, draw): position in the scale if the document is relevant
+    seen: NDArray[np.float64]  # (kept, 2): what a run departs by, of :meth:`RelevanceDraws.logit`
+
+    @classmethod
+    def empty(cls, draws, codes: NDArray, pairs: NDArray, kept: NDArray) -> "TopicDraws":
+        """Nothing kept yet of the pairs at some rows."""
+        row = np.full(pairs.size, -1)
+        row[kept] = np.arange(kept.size)
+        shape = kept.size, draws.n_draws
+        logit, uniform = np.empty(shape, np.float32), np.empty(shape, np.float32)
+        relevant, seen = np.ones(shape, np.uint8), np.empty((kept.size, 2))
+        return cls(draws, codes, pairs, row, logit, uniform, relevant, seen)
+
+    def keep(
+        self, rows: NDArray, logit: NDArray, uniform: NDArray, relevant: NDArray, seen: NDArray
+    ) -> None:
+        """Keep what is to be kept of some rows."""
+        inside = self.row[rows] >= 0
+        kept = self.row[rows[inside]]
+        self.logit[kept], self.uniform[kept] = logit[inside], uniform[inside]
+        self.relevant[kept], self.seen[kept] = relevant[inside], seen[inside]
+
+    def again(
+        self, rows: NDArray, columns: NDArray[np.float32], effect: NDArray[np.float32]
+    ) -> NDArray[np.uint8]:
+        """Codes (row, draw) of kept pairs with ``columns @ effect`` added to their log odds.
+
+        ``columns`` are (row, column), ``effect`` (column, draw).
+        """
+        kept = self.row[rows]
+        if self.draws.labelled:
+            before = self.logit[kept]
+            share = self.draws.relevance(before + columns @ effect, self.pairs[rows], before)
+            return (self.uniform[kept] < share) * self.relevant[kept]
+        from bayeseval.models.relevance.kernels import codes_again
+
+        codes = np.empty((rows.size, self.draws.n_draws), dtype=np.uint8)
+        codes_again(kept, self.logit, self._log_odds, columns, effect, self.relevant, codes)
+        return codes
+
+    @cached_property
+    def _log_odds(self) -> NDArray[np.float32]:
+        """Log odds of the chance that decided."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.uniform) - np.log1p(-self.uniform)

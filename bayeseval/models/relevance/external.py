@@ -39,14 +39,14 @@ from bayeseval.collection.schema import predictor_columns, warn_of_copies
 from bayeseval.frame.frame import Frame
 from bayeseval.messages import Message, Option
 from bayeseval.models.relevance.blocks import EFFECTS
-from bayeseval.models.relevance.error_rates import error_rates, stick
 from bayeseval.models.relevance.mode import mode_effects
+from bayeseval.rounding import ROUNDING
 
 PARTS = ("edges", "label", "pair", "rate", "share", "slope", "step", "value")  # X_edges and so on
 LABEL_COLUMN = "label_column"  # coord of a model with labels and of its fits: their columns
-MANY_VALUES = 20
-N_GROUPS = 10
 AT_MODE = "label_at_mode_"  # data of this name and then X are the effects X that labels go by
+SLOPE_SD = 0.5  # of a rate's log odds in those of relevance
+GRID = np.linspace(-5.0, 5.0, 41)  # deviations from the mode
 
 
 def label_judgments(
@@ -149,9 +149,9 @@ def label_edges(values: NDArray[np.float64], column: str) -> NDArray[np.float64]
             f"external predictor '{column}' has {found} in the frame; two or more can tell "
             "documents apart"
         )
-    if different.size <= MANY_VALUES:
+    if different.size <= 20:
         return different
-    edges = np.unique(np.quantile(known, np.arange(N_GROUPS) / N_GROUPS, method="lower"))
+    edges = np.unique(np.quantile(known, np.arange(10) / 10, method="lower"))
     return edges if edges.size > 1 else different[:2]  # nearly all are the least
 
 
@@ -164,3 +164,156 @@ def label_codes(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDAr
 def label_columns(coords: Mapping[Any, Any]) -> list[str]:
     """External columns of a model, by its coords or by those of what its fit has kept."""
     return np.asarray(coords.get(LABEL_COLUMN, ())).tolist()
+
+
+def error_rates(column: str, n_states: int, edges: NDArray[np.float64]) -> tuple[Any, Any]:
+    """Shares (state, step) where the linear predictor is 0, and slopes (state,) in it.
+
+    Of what labels 1, ..., j - 1 leave, label j takes a share; a rate that next to no label tells of
+    then varies alone, and not with all others.
+    """
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    model: Any = pm.modelcontext(None)
+    model.add_coord(f"{column}_step", edges[:-1])
+    left = np.tile(np.arange(edges.size - 1.0, 0.0, -1.0), (n_states, 1))
+    share: Any = pm.Beta(f"{column}_share", np.float64(1), left, dims=("state", f"{column}_step"))
+    slope: Any = pm.Normal(f"{column}_slope", np.float64(0), np.float64(SLOPE_SD), dims="state")
+    pm.Deterministic(f"{column}_rate", stick(share, pt), dims=("state", f"{column}_value"))
+    return share, slope
+
+
+def stick(share, arrays=np):
+    """Rates (..., label) of shares (..., step) of what is left; of a numpy or pytensor array."""
+    kept = arrays.cumprod(1.0 - share, axis=-1)
+    before = arrays.concatenate([arrays.ones_like(kept[..., :1]), kept[..., :-1]], axis=-1)
+    return arrays.concatenate([share * before, kept[..., -1:]], axis=-1)
+
+
+def label_rate(
+    code: NDArray[np.int64], share: NDArray, slope: NDArray, logit: NDArray
+) -> NDArray[np.float32]:
+    """P(label) (pair, draw) of pairs with label ``code`` (pair,), all in one state.
+
+    A code of -1, no label, has the probability 1. ``share`` (draw, step), ``slope`` (draw,),
+    ``logit`` (pair,).
+
+    Examples
+    --------
+    >>> share, slope = np.array([[0.5, 0.5]]), np.array([0.0])
+    >>> label_rate(np.array([0, 1, 2, -1]), share, slope, np.zeros(4))[:, 0]
+    array([0.5 , 0.25, 0.25, 1.  ], dtype=float32)
+    """
+    moved = (slope * logit[:, None]).astype(np.float32)
+    rate = np.ones((code.size, slope.size), np.float32)
+    with np.errstate(divide="ignore"):
+        odds = np.log(share / (1.0 - share)).astype(np.float32)
+    for step in range(min(share.shape[1], int(code.max(initial=-1)) + 1)):
+        rows = np.flatnonzero(code >= step)
+        sign = np.where(code[rows] == step, -1.0, 1.0).astype(np.float32)[:, None]
+        # 80 is an exponent that single precision holds
+        rate[rows] /= 1.0 + np.exp(np.minimum(sign * (odds[:, step] + moved[rows]), 80.0))
+    return np.maximum(rate, 1e-30)  # what has less in all states would be 0 / 0
+
+
+def drawn_error_rates(
+    model,
+    column: str,
+    judged: NDArray[np.int64],
+    known: Mapping[str, Any],
+    n_draws: int,
+    random: np.random.Generator,
+) -> dict[str, NDArray[np.float64]]:
+    """Draws of a column's shares, slopes and rates, given judgments, labels and ``label_logit``.
+
+    States are apart from each other, and given its slope the shares of a state too: the slope is
+    drawn by sums over grids of the shares, then each share. ``judged`` (judged_pair,) holds the
+    states and ``known`` the column's labels; draws are by variable, (draw, state, step or value).
+    """
+    edges, states = model.coords[f"{column}_value"], model.coords["state"]
+    row = {label: number for number, label in enumerate(model.coords["judged_pair"])}
+    labelled = [row[label] for label in model.coords[f"{column}_pair"]]
+    state = judged[labelled]
+    code = np.asarray(known[f"{column}_label"])
+    logit = model["label_logit"].get_value()[labelled]
+    drawn = [
+        _drawn_steps(code[own], logit[own], len(edges) - 1, n_draws, random)
+        for own in (state == number for number in range(len(states)))
+    ]
+    share, slope = (np.stack([one[k] for one in drawn], axis=1) for k in (0, 1))
+    names = ("share", "slope", "rate")
+    values = (share, slope, stick(share))
+    return {f"{column}_{name}": value for name, value in zip(names, values, strict=True)}
+
+
+def _drawn_steps(
+    code: NDArray, logit: NDArray, n_steps: int, n_draws: int, random: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draws of the shares (draw, step) and the slope (draw,) of pairs in one state."""
+    from scipy.special import expit, log_expit, logsumexp
+
+    mode, sd = _mode_of_steps(code, logit, n_steps)
+    slope = mode[-1] + sd[-1] * GRID
+    density = -0.5 * (slope / SLOPE_SD) ** 2
+    given = np.empty((n_steps, GRID.size, GRID.size))  # of a share's log odds, by slope
+    for step in range(n_steps):
+        odds = mode[step] + sd[step] * GRID
+        given[step] = log_expit(odds) + (n_steps - step) * log_expit(-odds)
+        rows = np.flatnonzero(code >= step)
+        for part in np.array_split(rows, 1 + rows.size // 500):
+            sign = np.where(code[part] == step, 1.0, -1.0)
+            at = odds[:, None] + (slope[:, None] * logit[part])[:, None]
+            given[step] += log_expit(sign * at).sum(axis=-1)
+        whole = logsumexp(given[step], axis=1)
+        given[step] -= whole[:, None]
+        density += whole
+    chance = np.exp(density - density.max())
+    place = random.choice(GRID.size, n_draws, p=chance / chance.sum())
+    cell = GRID[1] - GRID[0]
+
+    def spread():
+        return cell * (random.random(n_draws) - 0.5)
+
+    share = np.empty((n_draws, n_steps))
+    for step in range(n_steps):
+        below = np.exp(given[step]).cumsum(axis=1)[place]
+        found = (below < random.random((n_draws, 1)) * below[:, -1:]).sum(axis=1)
+        share[:, step] = expit(mode[step] + sd[step] * (GRID[found] + spread()))
+    return share, mode[-1] + sd[-1] * (GRID[place] + spread())
+
+
+def _mode_of_steps(
+    code: NDArray, logit: NDArray, n_steps: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mode of the shares' log odds and the slope of pairs in one state, and their deviations."""
+    from scipy.special import expit, log_expit
+
+    left = np.arange(n_steps, 0.0, -1.0)
+    reached = [np.flatnonzero(code >= step) for step in range(n_steps)]
+    rows = np.concatenate(reached)
+    step = np.repeat(np.arange(n_steps), [there.size for there in reached])
+    columns = np.zeros((rows.size, n_steps + 1))
+    columns[np.arange(rows.size), step], columns[:, -1] = 1.0, logit[rows]
+    taken = code[rows] == step
+
+    def posterior(effects):
+        odds, slope = effects[:-1], effects[-1]
+        prior = (log_expit(odds) + left * log_expit(-odds)).sum() - 0.5 * (slope / SLOPE_SD) ** 2
+        return log_expit(np.where(taken, 1.0, -1.0) * (columns @ effects)).sum() + prior
+
+    mode = np.append(-np.log(left), 0.0)
+    for _ in range(50):
+        share, base = expit(columns @ mode), expit(mode[:-1])
+        rise = columns.T @ (taken - share)
+        rise += np.append(1.0 - (1.0 + left) * base, -mode[-1] / SLOPE_SD**2)
+        bend = (columns * (share * (1.0 - share))[:, None]).T @ columns
+        bend += np.diag(np.append((1.0 + left) * base * (1.0 - base), SLOPE_SD**-2.0))
+        move = np.linalg.solve(bend, rise)
+        if rise @ move < 1e-10:
+            break
+        now = posterior(mode)
+        while posterior(mode + move) < now and np.abs(move).max() > ROUNDING:
+            move *= 0.5
+        mode += move
+    return mode, np.sqrt(np.diagonal(np.linalg.inv(bend)))

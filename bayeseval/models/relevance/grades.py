@@ -7,13 +7,12 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.frame.frame import Frame
-from bayeseval.models.identity import keep_parts, name_model
-from bayeseval.models.priors import checked_priors
+from bayeseval.models.identity import checked_priors, keep_parts, name_model
+from bayeseval.models.relevance.blocks import Predictors
 from bayeseval.models.relevance.external import label_judgments
-from bayeseval.models.relevance.judged import Predictors
+from bayeseval.models.relevance.mode import STEP
 from bayeseval.models.relevance.predictor import PRIORS, linear_predictor
-from bayeseval.models.relevance.spreads import STEP
-from bayeseval.models.relevance.steps import step_rank
+from bayeseval.models.relevance.regression import step_rank
 
 STEP_PRIORS: dict[str, tuple[float, ...]] = {
     "step_intercept": (0.0, 1.5),

@@ -3,8 +3,6 @@
 import numba
 import numpy as np
 
-ROWS = 64  # factors between 1 and 2 whose product is taken before its logarithm
-
 
 @numba.njit(cache=True, nogil=True)
 def residuals(relevance, number, logit, small):
@@ -12,7 +10,8 @@ def residuals(relevance, number, logit, small):
 
     ``logit`` and ``small``, the exponential of minus its size, are (topic, row, draw),
     ``relevance`` (topic, row). The first ``number`` rows of a topic count, other residuals are 0.
-    log(1 + exp x) is max(x, 0) + log(1 + exp -|x|), whose last part is the logarithm of a product.
+    log(1 + exp x) is max(x, 0) + log(1 + exp -|x|), whose last part is the logarithm of a product,
+    taken of 64 factors between 1 and 2 at a time.
     """
     n_topics, n_rows, n_draws = logit.shape
     likelihood = np.zeros(n_draws)
@@ -25,7 +24,7 @@ def residuals(relevance, number, logit, small):
                 likelihood[draw] += known * x - max(x, 0.0)
                 product[draw] *= 1.0 + e
                 small[topic, row, draw] = known - (1.0 if x > 0.0 else e) / (1.0 + e)
-            if row % ROWS == ROWS - 1 or row == number[topic] - 1:
+            if row % 64 == 63 or row == number[topic] - 1:
                 likelihood -= np.log(product)
                 product[:] = 1.0
         small[topic, number[topic] :] = 0.0

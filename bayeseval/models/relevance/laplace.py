@@ -6,16 +6,21 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.models.relevance.chain import Chains
-from bayeseval.models.relevance.error_rates import drawn_error_rates
-from bayeseval.models.relevance.external import label_columns
-from bayeseval.models.relevance.mode import N_CHAINS, normal_start
-from bayeseval.models.relevance.regression import Regression
-from bayeseval.models.relevance.spreads import CORRELATION, STEP, TOPIC
+from bayeseval.models.relevance.external import drawn_error_rates, label_columns
+from bayeseval.models.relevance.mode import (
+    CORRELATION,
+    N_CHAINS,
+    STEP,
+    TOPIC,
+    Spreads,
+    normal_start,
+)
+from bayeseval.models.relevance.regression import Arrow, Regression
 from bayeseval.processors import one_blas_thread
 from bayeseval.progress import track
 
 N_WARM = 40
+SHORTEST_STEP = 0.1
 
 
 @one_blas_thread()
@@ -44,9 +49,8 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     NaN.
 
     Documents with a grade have a further row for each grade from which another can be reached
-    (:class:`bayeseval.models.relevance.steps.Steps`). Their log odds are not linear in the effects;
-    the curvature at the mode is taken without what they bend by themselves, and the chains do the
-    rest.
+    (:class:`.regression.Steps`). Their log odds are not linear in the effects; the curvature at the
+    mode is taken without what they bend by themselves, and the chains do the rest.
 
     Parameters
     ----------
@@ -160,3 +164,117 @@ def _dataset(model, variables: dict) -> xr.Dataset:
     labels = {dim: np.arange(sizes[dim]) for dim in ("chain", "draw") if dim in sizes}
     labels |= {dim: np.array(model.coords[dim]) for dim in sizes.keys() & model.coords.keys()}
     return xr.Dataset(variables, coords=labels)
+
+
+class Chains:
+    """Chains side by side, all of them vectors (..., chain).
+
+    Each step redraws the standard deviations given the effects, then tries to stretch effects and
+    their standard deviation together, then moves all effects along a Hamiltonian path in the units
+    of the arrow's factor, in which the posterior is nearly a standard normal.
+
+    They start from the values of ``spreads`` and the effects ``common`` (column, chain) and ``own``
+    (topic, own column, chain).
+    """
+
+    def __init__(
+        self,
+        regression: Regression,
+        spreads: Spreads,
+        arrow: Arrow,
+        common: NDArray,
+        own: NDArray,
+        random: np.random.Generator,
+    ) -> None:
+        self.regression, self.spreads, self.arrow = regression, spreads, arrow
+        self.common, self.own = common, own
+        self.random = random
+        self._step = 0.3
+        self._stretch = dict.fromkeys(spreads.names, 0.3)
+
+    def step(self, adapting: bool) -> None:
+        """One step of every chain; adapting tunes the sizes of the proposals."""
+        self.spreads.redraw(self.common, self.own, self.random)
+        self._rescale(adapting)
+        taken = self._move()
+        if adapting:
+            self._step = min(self._step * np.exp(0.6 * (taken - 0.8)), 0.7)
+            if self._step <= SHORTEST_STEP:
+                raise ValueError(
+                    "approximation='laplace' does not suit these judgments: the posterior of some "
+                    "document's relevance is too far from normal, and the chains that correct the "
+                    "approximation would need very short steps; leave approximation out (be.fit "
+                    "then samples by NUTS)"
+                )
+
+    def _rescale(self, adapting: bool) -> None:
+        """Effects of one standard deviation times a factor, and that deviation too."""
+        bent = self.regression.steps.bent
+        linear = self.regression.linear(self.common, self.own)
+        known = self.regression.likelihood(bent(linear, self.common))
+        for name in self.spreads.names:
+            columns, common = self.spreads.columns(name), self.spreads.is_common(name)
+            if common:
+                part = self.regression.common[:, :, columns] @ self.common[columns]
+            else:
+                part = self.regression.own[:, :, columns] @ self.own[:, columns]
+            value = self.spreads.value[name]
+            moved = value + self._stretch[name] * self.random.standard_normal(value.size)
+            factor = np.exp(moved - value)
+            there = linear + (factor - 1.0) * part
+            found = self.regression.likelihood(bent(there, self.common))
+            gain = found - known
+            gain += self.spreads.log_prior(name, moved) - self.spreads.log_prior(name, value)
+            taken = np.log(self.random.random(value.size)) < gain
+            linear, known = np.where(taken, there, linear), np.where(taken, found, known)
+            self.spreads.value[name] = np.where(taken, moved, value)
+            effects = self.common[columns] if common else self.own[:, columns]
+            effects *= np.where(taken, factor, 1.0)
+            if adapting:
+                self._stretch[name] *= np.exp(0.7 * (taken.mean() - 0.44))
+
+    def _move(self) -> float:
+        """Hamiltonian path of all effects; the mean probability of taking it."""
+        precision = self.spreads.precisions()
+        step = self._step * self.random.uniform(0.8, 1.1)
+        speed = tuple(self.random.standard_normal(part.shape) for part in (self.common, self.own))
+        here = (self.common, self.own)
+        scale = self.spreads.scale()
+        energy, slope = self._energy(here, precision, scale)
+        start = energy + _kinetic(speed)
+        # a path of 1.5 posterior standard deviations is a quarter turn
+        for _ in range(int(np.ceil(1.5 / step))):
+            speed = _plus(speed, slope, -0.5 * step)
+            here = _plus(here, _times(scale, self.arrow.effects(*speed)), step)
+            energy, slope = self._energy(here, precision, scale)
+            speed = _plus(speed, slope, -0.5 * step)
+        change = start - energy - _kinetic(speed)
+        share = np.exp(np.minimum(0.0, np.where(np.isfinite(change), change, -np.inf)))
+        taken = self.random.random(share.size) < share
+        self.common = np.where(taken, here[0], self.common)
+        self.own = np.where(taken, here[1], self.own)
+        return float(share.mean())
+
+    def _energy(self, effects, precision, scale) -> tuple[NDArray, tuple[NDArray, NDArray]]:
+        """Minus the log posterior (chain,), and its gradient in the units of the factor."""
+        common, own = effects
+        prior, own_prior = precision
+        logit = self.regression.logit(common, own)
+        off = common - self.spreads.mean[:, None]
+        pulled = self.spreads.pulled(own, own_prior)
+        energy = 0.5 * (prior * off**2).sum(axis=0) + 0.5 * (own * pulled).sum(axis=(0, 1))
+        likelihood, rise, own_rise = self.regression.slope(logit, common)
+        slope = self.arrow.noise(*_times(scale, (prior * off - rise, pulled - own_rise)))
+        return energy - likelihood, slope
+
+
+def _kinetic(speed) -> NDArray[np.float64]:
+    return 0.5 * ((speed[0] ** 2).sum(axis=0) + (speed[1] ** 2).sum(axis=(0, 1)))
+
+
+def _times(scale, effects) -> tuple[NDArray, NDArray]:
+    return scale[0] * effects[0], scale[1] * effects[1]
+
+
+def _plus(first, second, factor: float) -> tuple[NDArray, NDArray]:
+    return first[0] + factor * second[0], first[1] + factor * second[1]

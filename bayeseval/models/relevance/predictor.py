@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.frame.scale import CURVES
-from bayeseval.models.relevance.blocks import EFFECTS, SHRUNK
-from bayeseval.models.relevance.constants import keep_scale
-from bayeseval.models.relevance.judged import Predictors
+from bayeseval.models.relevance.blocks import EFFECTS, SHRUNK, Predictors, keep_scale
 from bayeseval.regression.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
 from bayeseval.rounding import ratio
 
@@ -35,7 +33,6 @@ CENTRED_FROM = 12  # what a topic's judgments tell, the sum of p (1 - p), on ave
 MANY_TOPICS = 20  # or more: fewer do not tell their standard deviation well
 MANY_COMPONENTS = 50  # these tell their standard deviation well, and 20 do not,
 PAIRS_PER_COMPONENT = 60  # where each of them has so many judged pairs
-PENALTY = 0.25  # of a slope and of topics' intercepts: standard deviation 2
 
 
 class JudgedLines(NamedTuple):
@@ -81,7 +78,7 @@ def information(predictors: Predictors, relevance: NDArray[np.bool_]) -> NDArray
     line = predictors.blocks[0].values  # intercept and log rank
     topic = predictors.topic
     rows = TopicRows(line[:, 1:], line[:, :1], topic, int(topic.max()) + 1)
-    penalty = Penalty(np.full(1, PENALTY), np.full(1, PENALTY))
+    penalty = Penalty(np.full(1, 0.25), np.full(1, 0.25))  # standard deviations of 2
     logit = logits(rows, ridge_logistic(rows, relevance.astype(float), penalty))
     return 0.25 / np.cosh(0.5 * logit) ** 2
 

@@ -13,9 +13,6 @@ from bayeseval.progress import track
 
 LOGIT_RANGE = (-14.0, 8.0)
 LOG_ODDS_RANGE = (-16.0, 10.0)
-STEP = 1e-4  # of the difference quotients of the gradient
-STARTS = (0.0, 2.0, 4.0)  # along the ridge, above the first guess
-RISE = 1e-5  # of the log-likelihood, that calls for a further search
 
 
 def urn_estimate(
@@ -273,7 +270,7 @@ def _maximum_within(lists: UrnLists, ci_prob: float) -> tuple[NDArray, NDArray]:
     Along the ridge of logit q and log w the likelihood can have two tops: searches begin at several
     places of it, and whatever the bounds' search meets above the top is climbed from.
     """
-    tops = [_maximum(lists, _start(lists) + shift) for shift in STARTS]
+    tops = [_maximum(lists, _start(lists) + shift) for shift in (0.0, 2.0, 4.0)]
     best = max(tops, key=lambda top: lists.log_likelihood(top)[0])
     while True:
         bounds = np.array([-np.inf, np.inf])
@@ -305,14 +302,14 @@ def _bound(
 
     while sign * inside[0] < max(sign * edge for edge in LOGIT_RANGE):
         logit = float(np.clip(inside[0] + sign * step, *LOGIT_RANGE))
-        further = _held(lists, inside, logit)
-        lost = top - lists.log_likelihood(further)[0]
-        if lost < -RISE:
-            return np.nan, further
+        farther = _held(lists, inside, logit)
+        lost = top - lists.log_likelihood(farther)[0]
+        if lost < -1e-5:
+            return np.nan, farther
         if lost > allowed:
             crossing: Any = brentq(beyond, inside[0], logit, xtol=1e-3)
             return crossing, None
-        inside, step = further, 2.0 * step
+        inside, step = farther, 2.0 * step
     return sign * np.inf, None
 
 
@@ -331,10 +328,10 @@ def _covariance(lists: UrnLists, best: NDArray[np.float64]) -> NDArray[np.float6
     information = np.zeros((best.size, best.size))
     for column in track(range(best.size), "standard errors of the urn"):
         shift = np.zeros(best.size)
-        shift[column] = STEP
+        shift[column] = 1e-4
         above = lists.log_likelihood(best + shift)[1]
         below = lists.log_likelihood(best - shift)[1]
-        information[:, column] = (below - above) / (2.0 * STEP)
+        information[:, column] = (below - above) / 2e-4
     information = 0.5 * (information + information.T)
     if np.linalg.eigvalsh(information).min() <= 1e-9:
         return np.full(information.shape, np.nan)

@@ -6,17 +6,15 @@ from scipy.special import expit
 from scipy.stats import beta
 
 import bayeseval as be
-from bayeseval.models.relevance.error_rates import (
+from bayeseval.models.relevance.external import (
     SLOPE_SD,
     _drawn_steps,
     _mode_of_steps,
-    label_rate,
-)
-from bayeseval.models.relevance.external import (
     external_values,
     label_codes,
     label_columns,
     label_edges,
+    label_rate,
 )
 from tests.models.relevance.test_relevance import response_logp
 from tests.small import small_collection

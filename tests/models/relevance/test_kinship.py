@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 
 from bayeseval.frame.rankings import Rankings
-from bayeseval.models.relevance.kinship import POWER, Kinship, likeness
+from bayeseval.models.relevance.departure_prior import POWER, Kinship, likeness
 
 
 @pytest.fixture(scope="module")

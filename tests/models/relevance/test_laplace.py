@@ -12,10 +12,9 @@ from scipy.stats import norm
 
 import bayeseval as be
 from bayeseval import progress
-from bayeseval.models.relevance.chain import Chains
-from bayeseval.models.relevance.mode import N_CHAINS, normal_start
+from bayeseval.models.relevance.laplace import Chains
+from bayeseval.models.relevance.mode import N_CHAINS, STEP, normal_start
 from bayeseval.models.relevance.regression import Regression
-from bayeseval.models.relevance.spreads import STEP
 from tests.models.relevance.posterior_slopes import (
     check_mode_and_arrow,
     check_slope_of_path,

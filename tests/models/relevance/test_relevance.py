@@ -10,9 +10,9 @@ from bayeseval.frame.frame import Frame
 from bayeseval.frame.scale import REACH, best_ranks, rank_scale
 from bayeseval.models.relevance import predictor
 from bayeseval.models.relevance.blocks import SHRUNK
+from bayeseval.models.relevance.mode import Spreads
 from bayeseval.models.relevance.predictor import SCALES
 from bayeseval.models.relevance.regression import Regression
-from bayeseval.models.relevance.spreads import Spreads
 from tests.small import small_collection
 
 

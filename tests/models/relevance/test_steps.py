@@ -6,8 +6,8 @@ import xarray as xr
 from scipy.special import expit
 
 import bayeseval as be
-from bayeseval.models.relevance.chain import Chains
 from bayeseval.models.relevance.draws import RelevanceDraws
+from bayeseval.models.relevance.laplace import Chains
 from bayeseval.models.relevance.mode import normal_start
 from bayeseval.models.relevance.regression import Regression
 from tests.models.relevance.posterior_slopes import (
