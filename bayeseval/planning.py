@@ -53,8 +53,8 @@ def plan(
     r"""Expected errors of new samples, by the number of judgments and of topics.
 
     Of a **sample** (a pilot, with its design) the unjudged documents get their relevance from
-    posterior draws of ``relevance_model``, or for all measures of ``grade_model`` where one of them
-    counts grades: each draw is a world whose truth is known. Of a collection **without a design**,
+    posterior draws of ``relevance_model`` (``grade_model`` where a measure counts grades): each
+    draw is a world whose truth is known. Of a collection **without a design**,
     such as last year's track, the judgments are that truth, and the judged documents the frame. In
     each world :func:`designs.pps_strata` are drawn with every budget, and estimated.
 
@@ -71,76 +71,43 @@ def plan(
     ----------
     collection : DataTree
         With runs and judgments. Topics without a judgment are left out, with a warning.
-    measures : str, object or list
-        As for :func:`evaluate`.
-    budgets : sequence of int
-        Judgments per topic.
-    n_topics : sequence of int, optional
-        Numbers of topics, like those of the collection; default: as many as it has.
+    measures, estimator, predictor, relevance_level, ci_prob
+        As for :func:`evaluate`; the estimator is "dyn" or "stat".
+    budgets, n_topics : sequence of int
+        Judgments per topic, and numbers of topics; default: as many as the collection has.
     half_width : float, optional
         Target half-width of the intervals, for ``budget_needed``.
     population : {"sample", "topics"}
         Whether errors are about these topics or the topics that they represent.
-    estimator : {"dyn", "stat"}
-        Of the samples to come.
-    predictor : str or tuple, optional
-        As for :func:`evaluate`.
     fitted : DataTree, optional
-        Fit of ``relevance_model`` or ``grade_model`` to the sample, for its worlds; default: of
-        ``relevance_model``, or of ``grade_model`` where a measure counts grades, by
-        ``approximation="laplace"`` (seconds).
-    relevance_level : int
-        Lowest relevant grade.
-    ci_prob : float
-        Coverage of the intervals.
-    n_worlds, n_samples : int
-        Worlds, and samples of each; with known truth there is one world with all samples.
-    random_seed : int
+        Fit of the model to the sample; default: by ``approximation="laplace"``.
+    n_worlds, n_samples, random_seed : int
+        Worlds and samples of each (with known truth one world with all samples), and the seed.
 
     Returns
     -------
     Dataset
-        Over measure, budget, n_topics and run, in units of the score where not said otherwise:
-
-        ``half_width`` (measure, budget, n_topics, run)
-            mean half-width of the intervals; for "topics" NaN with one topic;
-        ``error`` (measure, budget, n_topics, run)
-            root mean square error of the estimates;
-        ``coverage`` (measure, budget)
-            share of intervals that cover the truth of these topics, over runs and samples;
-        ``difference_error`` (measure, budget, n_topics)
-            root mean square error of the difference of two runs, median over pairs; NaN for one
-            run;
-        ``detectable`` (measure, budget, n_topics)
-            difference of two runs whose interval by :func:`compare` excludes 0 four times in five:
-            the half-width of such intervals (mean over samples, median over pairs, of at most 20
-            runs, and 6 samples or one of each world; for "topics" the error times the quantile of
-            Student's t) and :math:`z_{.8}` times that error;
-        ``judgments`` (budget, n_topics)
-            documents to judge in all;
-        ``budget_needed`` (measure, n_topics)
-            where ``half_width`` is given: judgments per topic at which the median run has it, by
-            interpolation of the squared half-width over 1 / judgments between two budgets; NaN
-            where the largest budget is not enough.
+        ``half_width`` and ``error`` (measure, budget, n_topics, run): mean half-width of the
+        intervals, and root mean square error; ``coverage`` (measure, budget); ``difference_error``
+        (measure, budget, n_topics) of two runs, median over pairs; ``detectable``: the difference
+        whose interval by :func:`compare` excludes 0 four times in five (:math:`z_{.8}` such errors
+        more than its mean half-width, of at most 20 runs and 6 samples); ``judgments`` (budget,
+        n_topics) in all; with ``half_width`` also ``budget_needed`` (measure, n_topics): judgments
+        per topic at which the median run has it, NaN where the largest budget is not enough.
 
     Raises
     ------
     ValueError
-        As :func:`evaluate`; a collection without judgments, or a pilot that lists only its sampled
-        documents (prels, probs); a measure that ``fitted`` does not model; a fit without a pilot;
-        an estimator without a random design; one topic for the population of topics.
+        A pilot that lists its sampled documents alone (prels, probs); a fit without a pilot.
 
     Notes
     -----
-    For "sample" the intervals keep the degrees of freedom that they have with the topics here; with
-    more topics they have more, and are shorter than planned. Planned samples are new ones; to keep
-    the pilot's judgments (``certain=``) needs no more judgments than these. There is no plan for
+    For "sample" the intervals keep the degrees of freedom of the topics here. There is no plan for
     combined scores: in worlds of the model's own they would look better than they are.
 
     References
     ----------
-    For numbers of topics Webber, Moffat and Zobel, "Statistical power in retrieval experimentation"
-    (CIKM 2008), doi:10.1145/1458082.1458158.
+    Webber, Moffat and Zobel, "Statistical power", CIKM 2008, doi:10.1145/1458082.1458158.
 
     Examples
     --------

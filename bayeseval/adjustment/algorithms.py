@@ -72,8 +72,7 @@ def adjust_by_topics(
     ------
     ValueError
         No common topic, or none with a score; one that ``unadjusted`` does not list; a true score
-        missing on a common topic that has an unadjusted one; ``ci_prob`` outside (0, 1); ``n_boot``
-        below 0.
+        missing on a common topic that has an unadjusted one.
 
     Notes
     -----

@@ -58,21 +58,19 @@ def adjust_scores(
     .. math:: adjusted = u_r + a
 
     where u is the mean unpooled score and a estimates its bias. Without common topics (algorithm 1)
-    a is the mean bias of the pooled runs, :math:`\sum_s (p_s - u_s) / |S|`: each leaves the pool in
-    turn and r joins it. With common topics (algorithm 2), where the documents of r were judged
-    too, it is the mean bias of r itself there, :math:`\sum_i (t_i - u_i) / n` (equation 1).
+    a is the mean bias of the pooled runs: each leaves the pool in turn and r joins it. With common
+    topics (algorithm 2), where the documents of r were judged, it is the mean bias of r there.
 
     Parameters
     ----------
     collection : DataTree
         Runs and judgments; ``contributed`` says which runs made the pool.
-    runs_unpooled : str or list of str, optional
+    runs_unpooled : list of str, optional
         Runs to adjust. Default: all that did not contribute.
-    common_topics : str or list of str, optional
+    common_topics : list of str, optional
         Topics on which the documents of the unpooled runs were judged to the pool depth as well.
-    measures : str, ir_measures object, or list of them
-        Linear measures or ratios. The default has the weights of RBP down to rank 10, not
-        renormalised.
+    measures : as for ``evaluate``
+        Linear measures or ratios.
     pool_depth : int
         Ranks that each run puts into the pool.
     base : {"nonrelevant", "condensed"}
@@ -82,45 +80,34 @@ def adjust_scores(
     judged_before : bool DataArray (pair,) or DataFrame (topic, document), optional
         Judgments for the unpooled scores, Q in the paper. Default: all judgments, except those of
         documents that only runs which did not contribute return down to the pool depth.
-    relevance_level, gain, missing_topics
-        As for ``evaluate``.
-    n_boot : int
-        Bootstrap samples of the common topics.
-    random_seed : int, optional
-        Of the bootstrap.
-    ci_prob : float
-        Coverage of the intervals.
+    relevance_level, gain, missing_topics, n_boot, random_seed, ci_prob
+        As for ``evaluate`` and ``adjust_by_topics``.
 
     Returns
     -------
     Dataset (measure, run)
         ``unadjusted``, ``adjustment``, ``adjusted``, ``standard_error``, ``interval``; ``helps``, 1
         where the standard error of a is below abs(a) (condition 6), else 0, NaN where no error is
-        known; ``confidence``, the probability that the adjusted score is nearer to the truth than
-        the unadjusted one. With common topics also the variables of ``adjust_by_topics``; without,
-        ``bias`` (measure, run, left_out) of each pooled run, and ``adjustment_error``, the standard
-        error of their mean.
+        known; ``confidence`` that adjusting makes the error smaller. With common topics also the
+        variables of ``adjust_by_topics``; without, ``bias`` (measure, run, left_out) of each pooled
+        run, and ``adjustment_error``, the standard error of their mean.
 
     Raises
     ------
     ValueError
-        No pooled or no unpooled run, fewer than two pooled runs (teams) to leave out, an unknown
-        run or topic, a run that contributed, a measure that is neither linear nor a ratio,
-        judgments sampled at random, a frame ``judged_before`` without a row of the collection.
+        Fewer than two pooled runs, no unpooled run, another measure, judgments sampled at random.
 
     Notes
     -----
-    Estimand: the mean score that plain evaluation would give r, had its documents been judged to
-    the pool depth on all topics. Algorithm 2: the common topics are a simple random sample; the
-    estimate is unbiased for every run. What breaks it: common topics chosen for their scores, and
-    unjudged documents of r on them. Algorithm 1: the runs are random, and the estimate is unbiased
-    only where r comes from the population of the pooled runs. The error is that of predicting the
-    bias of one more such run or team.
+    Estimand: the mean score of r, had its documents been judged to the pool depth on all topics.
+    Algorithm 2: the common topics are a simple random sample; the estimate is unbiased for every
+    run, unless documents of r are unjudged on them. Algorithm 1: unbiased only where r comes from
+    the population of the pooled runs; the error is that of predicting the bias of one more.
 
     References
     ----------
     W. Webber and L. A. F. Park, "Score adjustment for correction of pooling bias", SIGIR 2009,
-    sections 2.1, 3.1 and 3.2, doi:10.1145/1571941.1572018.
+    doi:10.1145/1571941.1572018.
 
     Examples
     --------
@@ -134,8 +121,6 @@ def adjust_scores(
     >>> table = pd.DataFrame({"run": ["a", "b", "new"], "contributed": [True, True, False]})
     >>> collection = be.read_collection(qrels, runs, run_table=table)
     >>> adjusted = be.adjust_scores(collection, measures="P@2", pool_depth=2)
-    >>> adjusted.bias.sel(run="new").squeeze().values  # p, of a, is kept by new
-    array([0. , 0.5])
     >>> adjusted.unadjusted.item(), adjusted.adjusted.item()
     (0.5, 0.75)
     """

@@ -51,14 +51,10 @@ def hedge(
         Default: the number of documents that some run retrieves for the topic. A document that a
         run does not retrieve costs it the mean of :math:`\ln (Z / rank)` over the ranks from the
         end of its list to Z.
-    frame : {"judged", "retrieved"} or bool DataArray (pair,), optional
-        Pairs that can be judged. Default as for ``pps_strata``.
-    pool_depth : int, optional
-        Ranks of each run that are looked at; default all.
     relevance_level : int
         Least grade that counts as relevant.
-    runs : list of str, optional
-        Runs that form the pool instead of the contributing ones.
+    frame, pool_depth, runs
+        As for :func:`pps_strata`.
 
     Returns
     -------

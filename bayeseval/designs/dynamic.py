@@ -84,9 +84,8 @@ def dynamic_stage(
     r"""Next stage of a dynamic sample: the pairs to judge now, given the judgments so far.
 
     Judge the ``selected`` pairs, join all judgments so far with ``attach_judgments``, and ask again
-    with the design as ``previous``, until its attribute ``stages_left`` is 0. For a simulation give
-    a collection with complete judgments at every call: a stage uses the grades of selected pairs
-    only.
+    with the design as ``previous``, until its attribute ``stages_left`` is 0. A simulation gives a
+    collection with complete judgments each time: only grades of selected pairs are used.
 
     Per topic, the sizes of the strata and the numbers drawn are those of :func:`pps_strata`. A
     stage cuts the next strata from the top of the remaining documents. The first stage orders them
@@ -96,9 +95,8 @@ def dynamic_stage(
     .. math:: \frac{\sqrt{p (1 - p)}}{rank} \;\text{(aim "dyn")}, \qquad
               \frac{\sqrt{p}}{rank} \;\text{("stat")}, \qquad p \;\text{("relevant")}
 
-    with p the predicted probability of relevance and rank the fused rank. The first two sizes
-    follow the variance of the estimator; the third finds relevant documents early, and estimates
-    worse.
+    with p the predicted probability of relevance. The first two follow the variance of the
+    estimator; the third finds relevant documents early, and estimates worse.
 
     Parameters
     ----------
@@ -109,8 +107,7 @@ def dynamic_stage(
     budget : int
         Judgments per topic, in all stages together.
     n_strata, n_stages : int
-        Strata and stages per topic. They shrink to the budget and to the strata, and there are
-        fewer stages where the frame of every topic is small.
+        Strata and stages per topic, at most; small budgets and small frames have fewer.
     aim : {"dyn", "stat", "relevant"}
         Purpose of the order, see above.
     frame : {"retrieved", "judged"} or bool DataArray (pair,)
@@ -122,26 +119,23 @@ def dynamic_stage(
     prior : float
         Probability of relevance predicted in the first stage.
     random_seed : int or None
-        Seed of the draws. This and all options above are the same at every stage.
+        Seed of the draws. All options are the same at every stage.
 
     Returns
     -------
     Dataset
         The design of the stages so far, stratified and with its sample ``selected``;
-        ``predicted_relevance`` over pair is p before the stage of the pair was drawn, and
-        ``stratum_stage`` over stratum_id is its stage. Pairs of later stages have inclusion
-        probability 0. The attribute ``stages_left`` is the number of stages to come.
+        ``predicted_relevance`` over pair is p before the stage of the pair, ``stratum_stage`` over
+        stratum_id is its stage. Pairs of later stages have inclusion probability 0.
 
     Raises
     ------
     ValueError
-        A selected pair without a grade; a previous design that is complete or has another plan;
-        more stages than strata; an unknown aim; a prior outside (0, 1); an empty frame.
+        A selected pair without a grade; a previous design that is complete or has another plan.
 
     References
     ----------
-    After G. V. Cormack and M. R. Grossman, "Beyond pooling", SIGIR 2018,
-    doi:10.1145/3209978.3210119. The stages, the model and the sizes are ours.
+    After Cormack and Grossman, "Beyond pooling", SIGIR 2018, doi:10.1145/3209978.3210119.
 
     Examples
     --------

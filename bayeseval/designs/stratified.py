@@ -53,9 +53,8 @@ def pps_strata(
     runs : list of str, optional
         Runs that shape the design instead of the contributing ones.
     labels : str or list of str, optional
-        Labels of :func:`bayeseval.add_predictions` that move documents in the order: the best
-        labelled stand at half their rank and the worst at double. A model that is fitted to the
-        sample needs them too (``external=``).
+        Labels of :func:`bayeseval.add_predictions` that move documents in the order. A model that
+        is fitted to the sample needs them too (``external=``).
 
     Returns
     -------

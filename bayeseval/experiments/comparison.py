@@ -95,9 +95,10 @@ def comparison(
         )
     parts: list[xr.Dataset] = []
     for budget, pool_depth in zip(budgets, pool_depths, strict=True):
-        seed = {"random_seed": random_seed}
         plans = {
-            "uniform": uniform_strata(collection, budget=budget, n_strata=n_strata, **seed),
+            "uniform": uniform_strata(
+                collection, budget=budget, n_strata=n_strata, random_seed=random_seed
+            ),
             UNSTRATIFIED: uniform_strata(collection, budget=budget, n_strata=1, random_seed=0),
             "pps": pps_strata(collection, budget=budget, n_strata=n_strata),
             f"depth-{pool_depth}": depth_pool(collection, pool_depth),

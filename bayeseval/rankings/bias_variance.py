@@ -46,12 +46,10 @@ def bias_variance(
         \Delta(X, G) = E \delta^2(X, G), \quad \sigma^2(X) = \tfrac12 \Delta(X, X'), \quad
         b^2 = \Delta(X, G) - \sigma^2(X) - \sigma^2(G), \quad MSE = b^2 + \sigma^2(X),
 
-    estimated from ``n_boot`` bootstrap rankings of each table: all pairs across the two sets, all
-    pairs of different rankings within one.
+    estimated from all pairs of ``n_boot`` bootstrap rankings of each table.
 
-    **Estimand**: the geometry of rankings on ``n_topics`` new topics of the population of the
-    tables' topics, each with a new sample of judgments. Random: the topics, and the replicate
-    (sample of judgments) of each topic.
+    **Estimand**: the geometry of rankings on ``n_topics`` new topics of the population, each with a
+    new sample of judgments. Random: the topics, and the replicate (sample) of each topic.
 
     Parameters
     ----------
@@ -61,20 +59,17 @@ def bias_variance(
     n_boot : int
         Bootstrap rankings of each table.
     n_topics : int, optional
-        Topics per ranking, of any number. Default: as many as each table has.
-    similarity : {"tau", "tau_ap", "spearman"}
-        As for :func:`rank_similarity`.
+        Topics per ranking. Default: as many as each table has.
+    similarity, replicates
+        As for :func:`rank_similarity` and :func:`bootstrap_scores`.
     distance : {"paper", "root"}
-        1 - similarity as in the paper, or the square root of that. With tau-b and Spearman's rho
-        the root is a Euclidean distance, so that :math:`b^2` is never negative in the population.
+        1 - similarity as in the paper, or the square root of that.
     topics : {"independent", "together"}
         Topics of X and of G drawn independently (the paper), or the same draw of topics for X, X',
         G and G': then bias and variance are those of the judgments alone.
-    replicates : {"shared", "per_run"}
-        As for :func:`bootstrap_scores`.
     n_outer : int, optional
-        Outer bootstrap samples of the tables' topics (at least 20) for corrected values and
-        intervals. The two tables must have the same topics or none in common.
+        Outer bootstrap samples of the topics (at least 20) for corrected values and intervals; the
+        tables must have the same topics or none in common.
     ci_prob : float
         Coverage of the intervals.
     random_seed : int or None
@@ -82,30 +77,25 @@ def bias_variance(
     Returns
     -------
     Dataset
-        0-d ``bias`` (:math:`sign(b^2) \sqrt{|b^2|}`), ``sigma``, ``sigma_gold``, ``mse``, ``rmse``,
-        ``squared_bias``, as in the paper; ``monte_carlo_error`` (quantity,) of the finite number of
-        bootstrap rankings. With ``n_outer``: ``corrected`` (quantity,), ``interval`` (quantity,
-        ci_bound), and 0-d ``bias_found``: whether the interval of the bias lies above 0.
+        ``bias`` (:math:`sign(b^2) \sqrt{|b^2|}`), ``sigma``, ``sigma_gold``, ``mse``, ``rmse``,
+        ``squared_bias``, as in the paper; ``monte_carlo_error`` (quantity,). With ``n_outer``:
+        ``corrected``, ``interval`` (quantity, ci_bound), ``bias_found`` (its lower bound above 0).
 
     Raises
     ------
     ValueError
-        Tables with other dims, other runs, NaN; ``n_boot`` below 2; unknown options; a bootstrap
-        ranking in which all runs tie; intervals of tables that have some topics in common, or one
-        topic.
+        Tables that do not fit or hold NaN; a bootstrap ranking in which all runs tie.
 
     Notes
     -----
-    The bootstrap draws around the mean scores of the given topics, which are more variable than
-    those of the population: :math:`\sigma^2` is too small and :math:`b^2` too large. Few replicates
-    add to :math:`b^2` too. ``corrected`` removes the bias of the bootstrap, by outer samples of the
-    topics, which have it twice. Near b = 0 the interval of b is wider than it needs to be: a
-    ``bias_found`` of False does not show that there is no bias.
+    :math:`\sigma^2` is too small and :math:`b^2` too large, for the bootstrap draws around the mean
+    scores of the given topics. ``corrected`` removes this bias, by outer samples of the topics,
+    which have it twice. A ``bias_found`` of False does not show that there is no bias.
 
     References
     ----------
-    Cormack and Grossman, "Quantifying bias and variance of system rankings", SIGIR 2019, sections 2
-    and 3, doi:10.1145/3331184.3331356.
+    Cormack and Grossman, "Quantifying bias and variance of system rankings", SIGIR 2019,
+    doi:10.1145/3331184.3331356.
 
     Examples
     --------

@@ -42,9 +42,7 @@ def rank_sets(
     for sets that hold for all runs at once.
 
     Scores per topic give an estimate of the errors' covariance, whose correlations are shrunk for
-    the quantile (:func:`bayeseval.rankings.evidence.shrunk_covariance`), and Student's t for each
-    pair. With few topics, simultaneous sets of many runs cover less than they should. The errors of
-    means are those of ``covariance``, taken as normal.
+    the quantile (Schäfer and Strimmer); with few topics, simultaneous sets cover too little.
 
     Parameters
     ----------
@@ -72,18 +70,16 @@ def rank_sets(
     -------
     Dataset
         ``estimate`` (measure, run); ``rank`` of the estimates; ``interval`` (measure, run,
-        ci_bound), whole numbers; ``tie_group`` (measure, run): 1 is the best, and every run of a
-        group is found better than every run of the groups after it, all of these at once;
-        ``separated`` (measure, run, run_other): run is found better than run_other, all at once;
-        ``best`` (measure, run) where ``top`` is given: all of the best ``top`` runs are among them
-        with the probability ``ci_prob``.
+        ci_bound), whole numbers; ``tie_group`` (measure, run): every run of a group is found better
+        than every run of the groups after it; ``separated`` (measure, run, run_other): run is found
+        better than run_other, all at once; ``best`` (measure, run) where ``top`` is given: all of
+        the best ``top`` runs are among them with the probability ``ci_prob``.
 
     Raises
     ------
     ValueError
         Means without a covariance, or with one that is not raised; NaN; draws of ``urn_model``,
-        which draws each run by itself; groups of other than scores per topic, or not of every
-        topic; ``top`` or ``ci_prob`` out of range.
+        which draws each run by itself; groups of other than scores per topic.
 
     References
     ----------

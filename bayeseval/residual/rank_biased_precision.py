@@ -142,14 +142,8 @@ def rbp_uncertainty(
         function is computed to 1e-4 for means and to 3e-3 per topic.
     tail : {"nonrelevant", "unjudged"}
         Ranks past the end of a run: not part of U, or unjudged like the others.
-    relevance_level : int
-        Lowest relevant grade.
-    cutoff : int, optional
-        Deepest rank with a weight.
-    missing_topics : {"zero", "skip"}
-        A topic that a run lacks is a run of length 0, or NaN.
-    over : None or "topic"
-        Per topic, or the mean over the topics that have a score.
+    relevance_level, cutoff, missing_topics, over
+        As for :func:`rbp_bounds`.
 
     Returns
     -------

@@ -44,9 +44,7 @@ def urn_collection(
 
     .. math:: z = \rho\, a_d + \tau\, b_{team,d} + \sqrt{1 - \rho^2 - \tau^2}\, \epsilon_{run,d}
 
-    with a, b and epsilon independent standard normal. Within one run the z of different documents
-    are independent and standard normal whatever rho and tau, so each run by itself follows the urn
-    exactly; only runs together depend on rho and tau.
+    with a, b and epsilon independent standard normal. Each run by itself follows the urn exactly.
 
     Parameters
     ----------
@@ -71,8 +69,7 @@ def urn_collection(
     grade_proportions : array_like (grade,)
         Proportions of the grades 1, 2, ... among relevant documents, independent of the ranking.
     keep : {"all", "retrieved"}
-        Pairs of the collection: all N documents of a topic, or those that some run retrieved and
-        all relevant ones.
+        Pairs of a topic: all N documents, or those retrieved and all relevant ones.
     random_seed : int or None
         Seed; the same seed gives the same collection.
 
