@@ -90,13 +90,17 @@ def adjust(
     """
     from bayeseval.adjustment.scores import check_adjusted
     from bayeseval.measures.names import parse_measures
+    from bayeseval.trec.sources import expanded
 
-    format = option.output_format(format, output)
+    written = option.output_format(format, output)
     measures = measure or ["RBP(p=0.8)@10"]
     parsed = parse_measures(measures, relevance_level=relevance_level)
     check_adjusted(parsed)
     _check_options(common_topics or common_qrels, leave_out, teams, interval)
-    _check_apart(runs, unpooled)
+    pooled = {os.path.realpath(str(path)) for path in expanded(runs, "run")}
+    for path in expanded(unpooled, "run"):
+        if os.path.realpath(str(path)) in pooled:
+            raise ValueError(f"{path} is both a RUN and --unpooled; name it as one of the two")
     topic_file = _topic_file(common_topics)
     read = input_files([qrels, common_qrels], [*runs, *unpooled], [topic_file, teams])
     check_outputs({"--output": output}, read)
@@ -128,21 +132,15 @@ def adjust(
     note_missing_topics(collection, zero=missing_topics == "zero")
     _note_adjustment(collection, result, seed if interval == "bootstrap" else None)
     deeper = [one.label for one in parsed if one.cutoff is None or one.cutoff > pool_depth]
-    if deeper:
-        note(
-            f"{', '.join(deeper)}: beyond the {counted(pool_depth, 'rank')} of the pool "
-            "(--pool-depth); adjusted scores are those of a run judged as deep as pooled ones, "
-            "whose deeper unjudged documents count as non-relevant"
-        )
     given = {"relevance_level": relevance_level, "missing_topics": missing_topics}
-    _note_unjudged(collection, result, measures, given)
+    _note_unknown(collection, result, measures, deeper, given)
     if interval == "bootstrap":
         result["interval"] = result["bootstrap_interval"]
     about = {"algorithm": result.attrs["algorithm"], "base": base}
     about |= {"pool_depth": pool_depth, "ci_prob": ci_prob}
-    shared = format in ("json", "trec_eval")  # which are those of evaluate
+    shared = written in ("json", "trec_eval")  # which are those of evaluate
     rows = _rows(result)
-    text = as_scores(rows, about, format) if shared else as_rows(rows, about, format, _table)
+    text = as_scores(rows, about, written) if shared else as_rows(rows, about, written, _table)
     write_result(text, output)
 
 
@@ -154,16 +152,6 @@ def _check_options(common, leave_out: str, teams: Path | None, interval: str) ->
         raise ValueError("--interval bootstrap resamples common topics; give --common-topics")
     if (leave_out == "team") != (teams is not None):
         raise ValueError("--leave-out team and --teams go together; give both or neither")
-
-
-def _check_apart(runs: list[str], unpooled: list[str]) -> None:
-    """Refuse a file that is named both as pooled and as unpooled."""
-    from bayeseval.trec.sources import expanded
-
-    pooled = {os.path.realpath(str(path)) for path in expanded(runs, "run")}
-    for path in expanded(unpooled, "run"):
-        if os.path.realpath(str(path)) in pooled:
-            raise ValueError(f"{path} is both a RUN and --unpooled; name it as one of the two")
 
 
 def _topic_file(given: str | None) -> Path | None:
@@ -257,10 +245,16 @@ def _note_adjustment(collection: DataTree, result: Dataset, seed: int | None) ->
         )
 
 
-def _note_unjudged(
-    collection: DataTree, result: Dataset, measures: list[str], options: dict
+def _note_unknown(
+    collection: DataTree, result: Dataset, measures: list[str], deeper: list[str], options: dict
 ) -> None:
-    """Say how much of the unpooled runs is unjudged, where intervals are for the pooled ones."""
+    """Say which measures look beyond the pool, and how much of the unpooled runs is unjudged."""
+    if deeper:
+        note(
+            f"{', '.join(deeper)}: beyond the {counted(result.attrs['pool_depth'], 'rank')} of the "
+            "pool (--pool-depth); adjusted scores are those of a run judged as deep as pooled "
+            "ones, whose deeper unjudged documents count as non-relevant"
+        )
     if result.attrs["algorithm"] != 1:
         return
     unpooled = be.select(collection, runs=result["run"].to_numpy())

@@ -87,7 +87,9 @@ def compare(
     pairs (--prior; two runs say almost nothing about it), and size is standardised: the difference
     over the standard deviation of the topics' differences.
     """
-    format = option.output_format(format, output)
+    from bayeseval.estimators import HAS_COVARIANCE
+
+    written = option.output_format(format, output)
     combining = estimated.estimator == COMBINED
     check_measures(measure, estimated.relevance_level, estimated.estimator)
     check_population(population, estimated.estimator)
@@ -108,7 +110,11 @@ def compare(
         asked |= {"population": population, "prior": prior or "normal", "random_seed": seed}
         with working("comparing"):
             pairs = be.compare(collection, measure, topic_groups=groups, **asked, **options)
-        scores = _scores(collection, measure, options)
+        if options["estimator"] in HAS_COVARIANCE:  # the weight is that of the frame
+            options |= {"estimator": "stat", "predictor": None, "denominator": "topic"}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # compare has warned
+            scores = be.mean_over_topics(be.evaluate(collection, measure, **options))
     note_depth(collection, rankings.depth, pairs["measure"].to_numpy())
     note_missing_topics(collection, zero=estimated.missing_topics == "zero")
     _note_errors(pairs, collection.sizes["run"])
@@ -127,7 +133,7 @@ def compare(
     rows = rows.reindex(columns=columns)
     if estimated.estimator == "assumed":
         _warn_reversible(rows)
-    write_result(as_rows(rows, about, format, _table), output)
+    write_result(as_rows(rows, about, written, _table), output)
     if fail_if_worse:
         _fail_if_worse(rows, equivalence or 0.0)
 
@@ -175,17 +181,6 @@ def note_differences(pairs: Dataset, by_dyn: Dataset) -> None:
             f"{pair} (its interval is {1.0 / longer[worst]:.2f} times as long): take --estimator "
             "dyn for such pairs"
         )
-
-
-def _scores(collection: DataTree, measure: list[str], options: dict) -> Dataset:
-    """Means over topics, of which the weight on what nobody could judge is needed."""
-    from bayeseval.estimators import HAS_COVARIANCE
-
-    if options["estimator"] in HAS_COVARIANCE:  # the weight is that of the frame
-        options = options | {"estimator": "stat", "predictor": None, "denominator": "topic"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # compare has warned
-        return be.mean_over_topics(be.evaluate(collection, measure, **options))
 
 
 def _note_errors(pairs: Dataset, n_runs: int) -> None:

@@ -14,7 +14,7 @@ import typer
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.notes import judged_topics
-from bayeseval.cli.options import Array, DataArray, DataTree, Judged, Rankings, Table, grouped
+from bayeseval.cli.options import Array, Dataset, DataTree, Judged, Rankings, Table, grouped
 from bayeseval.cli.output import check_outputs, one_line, printable, write_result
 from bayeseval.cli.reading import input_files, judged_collection, label_files, ordered_files
 from bayeseval.cli.tables import add_cells, new_table, rendered
@@ -120,29 +120,24 @@ def _check_installation(findings: Findings) -> None:
     design = be.designs.pps_strata(collection, budget=60)
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     steps = {
-        "estimates by dyn": _estimated,
-        "a relevance model and its scores": _modelled,
+        "estimates by dyn": lambda: be.evaluate(sampled, ["P@10", "AP"], estimator="dyn"),
+        "a relevance model and its scores": lambda: _modelled(sampled),
     }
     for name, step in steps.items():
         began, before = time.monotonic(), findings.number("error")
         with findings.caught():
-            if not step(sampled).notnull().all():
+            if not step()["estimate"].notnull().all():
                 raise ValueError(f"{name} on a small collection are not finite")
         if findings.number("error") == before:
             seconds = time.monotonic() - began
             findings.note("ok", f"{name}, on a small collection: {seconds:.1f} s")
 
 
-def _estimated(sampled: DataTree) -> DataArray:
-    """Estimates by dyn."""
-    return be.evaluate(sampled, ["P@10", "AP"], estimator="dyn")["estimate"]
-
-
-def _modelled(sampled: DataTree) -> DataArray:
+def _modelled(sampled: DataTree) -> Dataset:
     """Scores by a model that is fitted in no time."""
     model = be.models.relevance_model(sampled)
     fitted = be.fit(model, approximation="laplace", draws=10, random_seed=1)
-    return be.posterior_scores(fitted, sampled, "P@10", random_seed=1)["estimate"]
+    return be.posterior_scores(fitted, sampled, "P@10", random_seed=1)
 
 
 def _check_files(

@@ -21,9 +21,9 @@ from bayeseval.cli.reading import (
     read_judged,
 )
 from bayeseval.cli.tables import (
+    ALL,
     all_pairs,
     as_scores,
-    check_topics,
     score_rows,
     sorted_rows,
     with_marks,
@@ -62,9 +62,10 @@ def evaluate(
     where it counts grades or another level), model_weight (share of the model), unlike_model
     (probability that the run is not as modelled).
     """
+    from bayeseval.estimators import HAS_COVARIANCE
     from bayeseval.evaluation.topic_groups import check_groups
 
-    format = option.output_format(format, output)
+    written = option.output_format(format, output)
     combining, level = estimated.estimator == COMBINED, estimated.relevance_level
     _check_options(combining, population, per_topic, against, seed)
     labels = check_measures(measure, level, estimated.estimator)
@@ -88,8 +89,11 @@ def evaluate(
         note_lengths(mean["length_ratio"].mean("run"))
         about |= {"seed": seed or 0, "learn_from": estimated.learn_from}
     else:
-        if per_topic:
-            check_topics(collection)
+        if per_topic and ALL in collection["topic"].to_numpy():
+            raise ValueError(
+                f"a topic is named '{ALL}', as the row of the mean over topics is; rename the "
+                "topic, or leave out --per-topic"
+            )
         with working("estimating"):
             scores = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
             mean = be.mean_over_topics(scores, ci_prob=ci_prob, **over)
@@ -99,11 +103,14 @@ def evaluate(
     if best_by is not None:
         rows = sorted_rows(rows, best_by)
     if against is not None:
+        if options["estimator"] not in HAS_COVARIANCE:
+            over["population"] = "topics"
+        reference = None if all_pairs(against, collection["run"].to_numpy()) else against
         with working("comparing"):
-            pairs = _differences(collection, measure, against, over, options)
-        rows = with_marks(rows, pairs)
+            asked = over | options | {"reference": reference, "random_seed": 0}
+            rows = with_marks(rows, be.compare(collection, measure, **asked))
         about["against"] = against
-    write_result(as_scores(rows, about, format), output)
+    write_result(as_scores(rows, about, written), output)
 
 
 def _check_options(
@@ -127,13 +134,3 @@ def _check_options(
             "--against: combined scores have no p values; bayeseval compare and rank say which "
             "runs differ"
         )
-
-
-def _differences(collection, measures: list[str], against: str, over: dict, options: dict):
-    """Differences of all runs from one, or of all pairs (``all``), as ``be.compare`` has them."""
-    from bayeseval.estimators import HAS_COVARIANCE
-
-    if options["estimator"] not in HAS_COVARIANCE:
-        over = over | {"population": "topics"}
-    reference = None if all_pairs(against, collection["run"].to_numpy()) else against
-    return be.compare(collection, measures, reference=reference, random_seed=0, **over, **options)

@@ -58,7 +58,7 @@ def plan(
     the runs), largest_half_width, error (RMS), coverage, difference_error (of two runs), detectable
     (difference found 4 times in 5); with --half-width also budget_needed.
     """
-    format = option.output_format(format, output)
+    written = option.output_format(format, output)
     check_measures(measure, relevance_level, estimator)
     options = {"population": population, "estimator": estimator, "ci_prob": ci_prob}
     options["predictor"] = predictor_of(predictor, estimator, judged.labels)
@@ -79,7 +79,7 @@ def plan(
     note_missing_topics(collection, zero=True)
     _note_plan(collection, planned, half_width)
     about = {name: options[name] for name in ("estimator", "population", "ci_prob")}
-    write_result(as_rows(_rows(planned), about, format, _table), output)
+    write_result(as_rows(_rows(planned), about, written, _table), output)
 
 
 def _rows(planned: Dataset) -> DataFrame:

@@ -68,7 +68,7 @@ def rank(
     from bayeseval.evaluation.topic_groups import check_groups
     from bayeseval.rankings.rank_sets import check_top
 
-    format = option.output_format(format, output)
+    written = option.output_format(format, output)
     estimator, combining = estimated.estimator, estimated.estimator == COMBINED
     check_measures(measure, estimated.relevance_level, estimator)
     check_population(population, estimator)
@@ -103,12 +103,13 @@ def rank(
     about = {"estimator": estimator, "population": over, "ci_prob": ci_prob}
     about |= {"simultaneous": simultaneous, "prior": chances.attrs["prior"], "seed": seed}
     about |= {"learn_from": estimated.learn_from} if combining else {}
-    write_result(as_rows(rows, about, format, _table), output)
-    groups = rows.groupby("measure", sort=False)["tie_group"].max()
-    if (groups == 1).any():
+    write_result(as_rows(rows, about, written, _table), output)
+    n_groups = sets["tie_group"].max("run")
+    alike = n_groups["measure"].to_numpy()[n_groups.to_numpy() == 1].tolist()
+    if alike:
         note(
-            f"{', '.join(groups.index[groups == 1])}: one group, since nowhere are all runs above "
-            "found better than all below"
+            f"{', '.join(alike)}: one group, since nowhere are all runs above found better than "
+            "all below"
         )
 
 

@@ -140,7 +140,7 @@ def read_judged(
 def judged_collection(qrels: str, runs: list[str], judged: Judged, rankings: Rankings) -> DataTree:
     """Runs with their judgments, those of a design joined to it, and with labels."""
     options: dict[str, Any] = asdict(rankings)
-    grades = {"negative_grades": judged.negative_grades}
+    grades: Any = {"negative_grades": judged.negative_grades}
     if judged.design is not None and judged.qrels_format != "qrels":
         raise ValueError("--design goes with plain qrels; the other formats bring their own design")
     with ordered_files():

@@ -10,7 +10,7 @@ import typer
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.notes import note_depth
-from bayeseval.cli.options import Array, DataFrame, Dataset, DataTree, Rankings, grouped
+from bayeseval.cli.options import Array, Dataset, DataTree, Rankings, grouped
 from bayeseval.cli.output import STDOUT, check_outputs, note, working, write_result, written_whole
 from bayeseval.cli.reading import input_files, label_files, labelled
 from bayeseval.messages import counted
@@ -89,8 +89,13 @@ def sample(
     lines = "".join(listed["topic"] + "\t" + listed["document"] + "\n")
     table = listed.assign(grade="").to_csv(index=False, lineterminator="\n")
     write_result(table if as_table else lines, output)
-    if not as_table:
-        _note_blanks(listed)
+    names = (name for column in ("topic", "document") for name in listed[column])
+    blank = next((name for name in names if name.split() != [name]), None)
+    if blank is not None and not as_table:
+        note(
+            f"{blank!r} has blanks, which lines of judgments cannot hold: take an --output that "
+            "ends in .csv, a table to fill in"
+        )
     note_depth(collection, rankings.depth)
     _note_sample(sampled, kept, seed)
 
@@ -159,17 +164,6 @@ def _check_options(scheme: str, n_strata: int | None, qrels_format: str, judges)
         )
 
 
-def _note_blanks(listed: DataFrame) -> None:
-    """Say it where lines of judgments cannot hold the names that are listed."""
-    names = (name for column in ("topic", "document") for name in listed[column])
-    blank = next((name for name in names if name.split() != [name]), None)
-    if blank is not None:
-        note(
-            f"{blank!r} has blanks, which lines of judgments cannot hold: take an --output that "
-            "ends in .csv, a table to fill in"
-        )
-
-
 def _note_sample(design: Dataset, kept: Array, seed: int) -> None:
     """Say how many documents there are to judge, among which."""
     import numpy as np
@@ -188,7 +182,13 @@ def _note_sample(design: Dataset, kept: Array, seed: int) -> None:
         f"{counted(n_selected, 'document')} to judge from a frame of {topics.size} ({rule}), "
         f"{counted(design.sizes['topic'], 'topic')}{besides}, seed {seed}"
     )
-    drawn_once = _drawn_once(design)
+    # topics of which one document is drawn, except in strata that are judged whole
+    stratum, selected = design["stratum"].to_numpy(), design["selected"].to_numpy()
+    inside = stratum >= 0
+    whole = np.bincount(stratum[inside], weights=~selected[inside]) == 0
+    by_chance = inside & selected
+    by_chance[inside] &= ~whole[stratum[inside]]
+    drawn_once = int((np.bincount(pair_topic[by_chance]) == 1).sum())
     if drawn_once:
         note(
             f"in {counted(drawn_once, 'topic')} one judged document will represent others, which "
@@ -207,15 +207,3 @@ def _note_sample(design: Dataset, kept: Array, seed: int) -> None:
             f"the budget covers the whole frame of {counted(int(covered.sum()), 'topic')}: judge "
             f"all {counted(int(size[covered].sum()), 'document')} there"
         )
-
-
-def _drawn_once(design: Dataset) -> int:
-    """Number of topics of which one document is drawn, but for strata that are judged whole."""
-    import numpy as np
-
-    stratum, selected = design["stratum"].to_numpy(), design["selected"].to_numpy()
-    inside = stratum >= 0
-    whole = np.bincount(stratum[inside], weights=~selected[inside]) == 0
-    by_chance = inside & selected
-    by_chance[inside] &= ~whole[stratum[inside]]
-    return int((np.bincount(design["pair_topic"].to_numpy()[by_chance]) == 1).sum())

@@ -9,7 +9,7 @@ from io import StringIO
 from string import ascii_lowercase
 
 import bayeseval as be
-from bayeseval.cli.options import DataFrame, Dataset, DataTree, Table
+from bayeseval.cli.options import DataFrame, Dataset, Table
 from bayeseval.cli.output import printable
 from bayeseval.messages import percent
 
@@ -29,15 +29,6 @@ _LATEX = str.maketrans({
 })  # fmt: skip
 _MARKDOWN = str.maketrans({letter: f"\\{letter}" for letter in "\\|*_`<"})
 _MARK = re.compile(r"\(([^)]*)\)")
-
-
-def check_topics(collection: DataTree) -> None:
-    """Refuse a topic that would be taken for the mean where every topic has its row."""
-    if ALL in collection["topic"].to_numpy():
-        raise ValueError(
-            f"a topic is named '{ALL}', as the row of the mean over topics is; rename the topic, "
-            "or leave out --per-topic"
-        )
 
 
 def score_rows(mean: Dataset, scores: Dataset | None = None) -> DataFrame:
@@ -121,14 +112,6 @@ def _letters(rows: DataFrame) -> dict[str, str]:
 def all_pairs(against: str, runs: Iterable[str]) -> bool:
     """Whether --against asks for all pairs, since the word for that is no run's name."""
     return against == ALL and ALL not in runs
-
-
-def _with_letters(rows: DataFrame, about: dict) -> DataFrame:
-    """Rows whose runs are named with their letters, where marks are letters of runs."""
-    letters = _letters(rows)
-    if "mark" not in rows or not all_pairs(about["against"], letters):
-        return rows
-    return rows.assign(run=[f"{run} ({letters[run]})" for run in rows["run"]])
 
 
 def marks_note(rows: DataFrame, about: dict) -> list[str]:
@@ -257,8 +240,11 @@ def as_scores(rows: DataFrame, about: dict, format: str) -> str:
     """
     if format in WRITERS:
         return WRITERS[format](rows, about)
+    shown, letters = rows, _letters(rows)
     # below a table for people a note has the letters of the runs
-    table = score_table(rows if format == "table" else _with_letters(rows, about), about)
+    if format != "table" and "mark" in rows and all_pairs(about["against"], letters):
+        shown = rows.assign(run=[f"{run} ({letters[run]})" for run in rows["run"]])
+    table = score_table(shown, about)
     notes, known = [], rows.loc[(rows["topic"] == ALL) & rows["lower"].notna()]
     if "degrees_of_freedom" in rows:
         known = known.loc[known["degrees_of_freedom"] < math.inf]

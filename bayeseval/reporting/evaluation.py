@@ -385,7 +385,7 @@ def _method(
     if "design" in sampled.children:
         design = sampled["design"].attrs
         named["Design"] = f"{design.get('name', 'given')} ({design['scheme']})"
-        budget = design_parameters(sampled["design"]).get("budget")
+        budget = design_parameters(sampled.children["design"]).get("budget")
         if isinstance(budget, int):
             named["Design"] += f", {budget} judgments per topic"
         elif budget is not None:
@@ -396,7 +396,14 @@ def _method(
         named["Estimator"] += f", predictor {name}"
     judges = label_names(sampled)
     if judges and estimator == "dyn":
-        named["Labels"] = _label_use(judges, attrs["predictor"], combined)
+        name, _, columns = attrs["predictor"].partition(":")  # as NAME:COLUMN+COLUMN
+        read = ", ".join(judges if combined else columns.split("+"))
+        if combined or (columns and name in ("pooled", "recalibrated")):
+            named["Labels"] = f"{read}; their reliability is estimated from the judgments"
+        elif name == "external":
+            named["Labels"] = f"{read}; taken for the relevance as they are"
+        else:
+            named["Labels"] = f"{', '.join(judges)}; not used by predictor {name}"
     if combined:
         named["Model"] = (
             "relevance_model (grade_model for measures of grades) by a Laplace approximation, "
@@ -412,14 +419,3 @@ def _method(
     )
     named["Made by"] = f"bayeseval {be.__version__}, random seed {fitting['random_seed']}"
     return named
-
-
-def _label_use(judges: Sequence[str], predictor: str, modelled: bool) -> str:
-    """Which labels were used, and how; predictors are NAME:COLUMN+COLUMN."""
-    name, _, columns = predictor.partition(":")
-    read = ", ".join(judges if modelled else columns.split("+"))
-    if modelled or (columns and name in ("pooled", "recalibrated")):
-        return f"{read}; their reliability is estimated from the judgments"
-    if name == "external":
-        return f"{read}; taken for the relevance as they are"
-    return f"{', '.join(judges)}; not used by predictor {name}"

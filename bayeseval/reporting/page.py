@@ -96,15 +96,11 @@ def figure(axes: Any, caption: str) -> str:
         axes.figure.savefig(text, format="svg", metadata={"Date": None})
     plt.close(axes.figure)
     whole = re.sub("<metadata>.*?</metadata>", "", text.getvalue(), flags=re.DOTALL)
-    drawn = _without_unused_ids(whole[whole.index("<svg") :])
+    drawn = whole[whole.index("<svg") :]
+    used = set(re.findall(r"#([\w-]+)", drawn))  # other drawings have the other ids too
+    drawn = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", drawn)
     drawn = drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)
     return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
-
-
-def _without_unused_ids(drawn: str) -> str:
-    """A drawing without the ids that nothing refers to, which other drawings have too."""
-    used = set(re.findall(r"#([\w-]+)", drawn))
-    return re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", drawn)
 
 
 def page(title: str, lead: str, sections: Iterable[tuple[str, str]]) -> str:
