@@ -116,9 +116,7 @@ def combined_means(sampled: xr.DataTree, mean: xr.Dataset, **options) -> xr.Data
             f"{combination.contradiction}; the intervals of dyn do not rest on it", stacklevel=3
         )
     ratio = combination.intervals["length_ratio"].sel(source="combined", drop=True)
-    # until the command has no column of it, `n_limited`
-    kept = [name for name in ("outside_weight", "n_topics", "n_limited") if name in mean]
-    scores = combination.scores.assign(mean[kept])
+    scores = combination.scores.assign(mean[["outside_weight", "n_topics"]])
     return scores.assign(length_ratio=ratio.transpose("measure", "run").variable)
 
 
