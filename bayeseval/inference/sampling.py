@@ -57,9 +57,8 @@ def fit(
 ) -> xr.DataTree:
     """Posterior draws of a model by the no-U-turn sampler.
 
-    What is known of the model's variables is observed first: the data ``judged_NAME`` of the model
-    are the values of its variable ``NAME``, or ``observed`` gives others (those of a simulation,
-    say).
+    The data ``judged_NAME`` of the model are first observed as the values of its variable ``NAME``,
+    or ``observed`` gives others (those of a simulation, say).
 
     Parameters
     ----------
@@ -68,19 +67,16 @@ def fit(
     draws, tune, chains : int
         Draws that are kept and steps of adaptation, per chain. The defaults give 4,000 draws.
     cores : int, optional
-        Chains that run at once; default: as many as this process may use processors (PyMC by itself
-        takes half of them). It changes the time, not the draws.
+        Chains that run at once; default: as many as this process may use processors.
     random_seed : int
-        Seed; the same seed gives the same draws.
     sampler : {"nutpie", "pymc", "numpyro"}
-        Implementation of the sampler. numpyro needs the packages jax and numpyro, which bayeseval
-        does not install, and cannot sample the urn model; on one GPU, have all chains run at once
-        by ``options={"chain_method": "vectorized"}``.
+        Implementation of the sampler. numpyro needs the packages jax and numpyro, and cannot sample
+        the urn model; on one GPU, all chains run at once by ``options={"chain_method":
+        "vectorized"}``.
     approximation : {"laplace"}, optional
-        Of ``relevance_model`` and ``grade_model``: a normal one at the posterior's mode, set right
-        by short chains, in seconds, with ``draws`` times ``chains`` draws in one chain, of which
-        far fewer are independent (:mod:`bayeseval.models.relevance.laplace`;
-        ``benchmarks/relevance_model/README.md`` has its error).
+        Of ``relevance_model`` and ``grade_model``: a normal distribution at the posterior's mode,
+        corrected by short chains, in seconds, with ``draws`` times ``chains`` draws in one chain,
+        of which far fewer are independent (:mod:`bayeseval.models.relevance.laplace`).
     observed : dict of variable -> values, optional
         Values to observe instead of the model's data.
     options : dict, optional
@@ -92,27 +88,22 @@ def fit(
     -------
     DataTree
         Groups posterior, sample_stats, observed_data and constant_data, ready for ArviZ and for
-        :func:`bayeseval.posterior_scores`; of an approximation posterior and constant_data. Its
-        posterior has the effects, and not the deviations and levels that the model makes them of,
-        which ``pm.sample_posterior_predictive`` by itself would draw from their prior;
-        :func:`bayeseval.inference.predictive_draws` draws judgments from either.
+        :func:`bayeseval.posterior_scores`; of an approximation posterior and constant_data, and of
+        the posterior the effects without the deviations that the sampler needs.
 
     Raises
     ------
     ValueError
-        An unknown sampler or approximation; options of an approximation, or that the sampler does
-        not have (told once the model is compiled); nothing observed; values in ``observed`` of what
-        the model does not have, of another shape or impossible; a discrete parameter; numbers that
-        are not whole or too small.
+        An unknown sampler, approximation or option; an approximation whose chains would need very
+        short steps; nothing observed; values in ``observed`` of what the model does not have, of
+        another shape or impossible; a discrete parameter; numbers that are not whole or too small.
     TypeError
         Something else than a model.
     NotImplementedError
-        A part of the model that the sampler cannot compute, such as the urn by numpyro.
+        A model that the sampler cannot compute, such as the urn by numpyro.
     RuntimeError
         A broken sampler: it fell back on Metropolis, some draws are not finite, a parameter never
         moved, chains do not agree at all (r_hat above 1.5), or a fifth of the draws diverged.
-    KeyboardInterrupt
-        When interrupted: draws made so far are lost.
 
     Warns
     -----

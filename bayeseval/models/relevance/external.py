@@ -20,7 +20,6 @@ wrong is as useful as one that is always right. An unjudged document with a labe
 A missing label (NaN) says nothing. A column with more than 20 different values is cut into 10
 groups of equal size. What breaks it: errors that differ between topics or runs, and columns that
 copy each other, which count twice; labels of unjudged documents are not used to learn the rates.
-How far rates with one slope for each state go is in ``benchmarks/labels/README.md``.
 
 References
 ----------
