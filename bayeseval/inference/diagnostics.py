@@ -231,8 +231,8 @@ def _energy(fitted: xr.DataTree):
 
 
 def _n_panels(fitted: xr.DataTree, names: list[str]) -> int:
-    one = fitted["posterior"].to_dataset().isel(chain=0, draw=0)
-    return sum(one[name].size for name in names)
+    draw = fitted["posterior"].to_dataset().isel(chain=0, draw=0)
+    return sum(draw[name].size for name in names)
 
 
 def _grid(panels: int) -> dict[str, Any]:

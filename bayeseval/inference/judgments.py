@@ -213,35 +213,35 @@ def _summed(parts: list, number: int) -> tuple[list[tuple[int, str]], _Sums]:
     return groups, sums
 
 
-def _dataset(found: list[tuple[list[tuple[int, str]], _Sums]]) -> xr.Dataset:
+def _dataset(of_kinds: list[tuple[list[tuple[int, str]], _Sums]]) -> xr.Dataset:
     """Sums of all kinds of groups, under their labels."""
     whole = _Sums(
-        *(np.concatenate(part) for part in zip(*(sums for _, sums in found), strict=True))
+        *(np.concatenate(part) for part in zip(*(sums for _, sums in of_kinds), strict=True))
     )
     follows = whole.predicted.var(axis=1)
     # at least .4 of the variance is left, however closely the fit has followed the data
-    left = np.maximum(whole.variance - follows, 0.4 * whole.variance)
+    unexplained = np.maximum(whole.variance - follows, 0.4 * whole.variance)
     predicted = whole.predicted.mean(axis=1)
     size = ratio(whole.cubed, whole.variance)
     # a standard error below one document counts as one, since no score turns on it
-    scale = np.sqrt(whole.variance / np.maximum(left, 1.0))
+    scale = np.sqrt(whole.variance / np.maximum(unexplained, 1.0))
     own_scale = np.sqrt(whole.variance / np.maximum(whole.variance, 1.0))[:, None]
     count = ratio(whole.variance, size**2)
     difference = scale * _anscombe(ratio(whole.observed - predicted, size), count)
     null = own_scale * _anscombe(ratio(whole.replicated, size[:, None]), count[:, None])
-    kinds = [kind for kind, (groups, _) in zip(KINDS, found, strict=True) for _ in groups]
+    kinds = [kind for kind, (groups, _) in zip(KINDS, of_kinds, strict=True) for _ in groups]
     return xr.Dataset(
         {
             "observed": ("group", whole.observed),
             "predicted": ("group", predicted),
-            "standard_error": ("group", np.sqrt(left)),
+            "standard_error": ("group", np.sqrt(unexplained)),
             "difference": ("group", difference),
             "n_judged": ("group", whole.count.astype(np.int64)),
             "null": (("group", "replicate"), null.astype(np.float32)),
         },
         coords={
             "kind": ("group", kinds),
-            "label": ("group", [label for groups, _ in found for _, label in groups]),
+            "label": ("group", [label for groups, _ in of_kinds for _, label in groups]),
         },
     )
 

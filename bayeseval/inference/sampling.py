@@ -14,7 +14,7 @@ import xarray as xr
 
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.inference.verdict import verdict, verdict_text
-from bayeseval.models.identity import added_and_lacking, changed_parts
+from bayeseval.models.identity import added_and_missing, changed_parts
 from bayeseval.models.relevance.laplace import laplace
 from bayeseval.models.table import DOCUMENT_MODELS, kind_of
 from bayeseval.processors import usable_processors
@@ -28,17 +28,7 @@ SAMPLERS = {  # and the packages that each needs
 
 
 class SamplerWarning(UserWarning):
-    """A sampler that did not pass its checks.
-
-    Parameters
-    ----------
-    found : Dataset
-        The verdict on it, as ``be.verdict`` gives it; the warning keeps it as ``found``.
-    """
-
-    def __init__(self, found: xr.Dataset) -> None:
-        super().__init__(f"the sampler did not pass: {verdict_text(found)}")
-        self.found = found
+    """A sampler that did not pass its checks."""
 
 
 def fit(
@@ -139,7 +129,8 @@ def fit(
         return _approximated(model, known, approximation, draws * chains, random_seed)
     conditioned = pm.observe(model, known) if known else model
     _check_model(conditioned)
-    with warnings.catch_warnings(), _interruptible(), _told_of(sampler):
+    on_terminal = sys.stderr is not None and sys.stderr.isatty()  # no stderr without a console
+    with warnings.catch_warnings(), _interruptible(), _named_sampler(sampler):
         warnings.filterwarnings("ignore", message=".*object mode.*", category=UserWarning)
         fitted = pm.sample(
             draws=draws,
@@ -149,29 +140,25 @@ def fit(
             random_seed=random_seed,
             nuts_sampler=sampler,  # type: ignore[arg-type]
             nuts=dict(options or {}),
-            progressbar=_on_terminal() if progress is None else progress,
+            progressbar=on_terminal if progress is None else progress,
             compute_convergence_checks=False,
             quiet=True,
             model=conditioned,
         )
     assert isinstance(fitted, xr.DataTree)
     fitted.attrs |= {"sampler": sampler, "seed": int(random_seed), "tune": int(tune)}
-    changed = zip(("added", "lacking"), added_and_lacking(model), strict=True)
+    changed = zip(("added", "missing"), added_and_missing(model), strict=True)
     fitted.attrs |= {word: ", ".join(names) for word, names in changed if names}
     found = _unbroken_verdict(fitted, [variable.name for variable in conditioned.free_RVs])
     if not found["passed"].all():
-        warnings.warn(SamplerWarning(found), stacklevel=2)
+        text = f"the sampler did not pass: {verdict_text(found)}"
+        warnings.warn(SamplerWarning(text), stacklevel=2)
     return fitted
 
 
-def _on_terminal() -> bool:
-    """Whether a bar on stderr would be seen; a program without a console has none."""
-    return sys.stderr is not None and sys.stderr.isatty()
-
-
 @contextmanager
-def _told_of(sampler: str) -> Iterator[None]:
-    """What a sampler cannot do, in words that say whose it is."""
+def _named_sampler(sampler: str) -> Iterator[None]:
+    """Errors of a sampler in messages that name it."""
     try:
         yield
     except AttributeError as error:
@@ -192,21 +179,21 @@ def _interruptible() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
         return
-    asked = []
+    interrupts = []
 
     def noted(number, frame):
-        asked.append(number)
+        interrupts.append(number)
         handler(number, frame)
 
     signal.signal(signal.SIGINT, noted)
     try:
         yield
     except Exception:
-        if not asked:  # else a draw too few is what it complains of
+        if not interrupts:  # else a draw too few is what it complains of
             raise
     finally:
         signal.signal(signal.SIGINT, handler)
-    if asked:
+    if interrupts:
         raise KeyboardInterrupt
 
 
@@ -245,10 +232,10 @@ def _approximated(model, known, approximation: str, draws: int, random_seed: int
 def _checked_values(model, observed) -> dict[Any, Any]:
     """Values to observe, of variables of the model, of their shapes and possible for them."""
     free = {variable.name: variable for variable in model.free_RVs}
-    lacking = [str(name) for name in observed if name not in free]
-    if lacking:
+    unknown = [str(name) for name in observed if name not in free]
+    if unknown:
         raise ValueError(
-            f"observed names '{lacking[0]}', and the model has no such variable; what be.fit "
+            f"observed names '{unknown[0]}', and the model has no such variable; what be.fit "
             f"observes by itself: {', '.join(known_values(model)) or 'nothing'}"
         )
     shapes = model.eval_rv_shapes()
@@ -328,12 +315,12 @@ def _unbroken_verdict(fitted: xr.DataTree, names: list[str]) -> xr.Dataset:
     share = float(statistics["diverging"].mean())
     if share > 0.2:
         raise RuntimeError(f"the sampler is broken: {share:.0%} of its draws diverged")
-    found = verdict(fitted)
-    worst = found.sel(check="r_hat")
+    result = verdict(fitted)
+    worst = result.sel(check="r_hat")
     if float(worst["value"]) > 1.5:
         raise RuntimeError(
             f"the sampler is broken: its chains disagree on {worst['worst'].item()}, r_hat "
             f"{float(worst['value']):.2f}; with more draws and tune they may agree, or with "
             "another random_seed, which begins elsewhere"
         )
-    return found
+    return result

@@ -139,9 +139,9 @@ def urn_model(
             judgments = judgments_each(own, 1.0)[0], judgments_each(shared, weight)[1]
             log_odds, logit = effects(values, own.shape, judgments)
             n_others, relevant = tops.n_others
-            left = n_documents[:, None] - n_others
+            unshown = n_documents[:, None] - n_others
             each = pt.broadcast_to(logit[:, None], own.shape[:2])
-            urns("relevance", own[:, :, None], log_odds, left, logit_prevalence=each)
+            urns("relevance", own[:, :, None], log_odds, unshown, logit_prevalence=each)
             urns("shared_relevance", shared, log_odds, n_others, weight, n_relevant=relevant)
     return model
 
@@ -159,8 +159,8 @@ def _check_options(documents: str, gaps: str, likelihood_weight) -> None:
         )
 
 
-def _weight(asked: float | str, colour: NDArray[np.int8], n_judged: int) -> float:
-    return judgment_share(colour, n_judged) if isinstance(asked, str) else float(asked)
+def _weight(weight: float | str, colour: NDArray[np.int8], n_judged: int) -> float:
+    return judgment_share(colour, n_judged) if isinstance(weight, str) else float(weight)
 
 
 def _constants(tops: Tops, documents: str, weight: float, shared_weight: float) -> None:

@@ -96,14 +96,14 @@ def urn_estimate(
     (0.2004, 0.102)
     """
     check_ci_prob(ci_prob)
-    asked = {"depth": depth, "relevance_level": relevance_level, "gaps": gaps}
-    lists, run = urn_lists(collection, n_documents, runs=runs, **asked)
+    options = {"depth": depth, "relevance_level": relevance_level, "gaps": gaps}
+    lists, run = urn_lists(collection, n_documents, runs=runs, **options)
     best, bounds = _maximum_within(lists, ci_prob)
     points = best[0] + np.linspace(-3.0, 3.0, 13) if profile is None else np.asarray(profile)
     covariance = _covariance(lists, best)
     error = np.sqrt(np.diag(covariance))
     contrast = covariance[0, 0] + np.diag(covariance)[1:] - 2.0 * covariance[0, 1:]
-    value, along = _profile(lists, best, points)
+    held = [_held(lists, best, logit) for logit in track(points.tolist(), "profile likelihood")]
     names = ["logit_q", *(f"log_odds[{label}]" for label in run)]
     return xr.Dataset(
         {
@@ -117,8 +117,11 @@ def urn_estimate(
             "contrast_standard_error": ("run", np.sqrt(contrast)),
             "log_likelihood": lists.log_likelihood(best)[0],
             "covariance": (("parameter", "parameter_other"), covariance),
-            "profile_log_likelihood": ("logit", value),
-            "profile_log_odds": (("logit", "run"), along),
+            "profile_log_likelihood": (
+                "logit",
+                [lists.log_likelihood(parameters)[0] for parameters in held],
+            ),
+            "profile_log_odds": (("logit", "run"), np.reshape(held, (-1, best.size))[:, 1:]),
         },
         coords={
             "run": run,
@@ -127,7 +130,7 @@ def urn_estimate(
             "parameter": names,
             "parameter_other": names,
         },
-        attrs=asked | {"ci_prob": ci_prob},
+        attrs=options | {"ci_prob": ci_prob},
     )
 
 
@@ -175,12 +178,12 @@ class UrnLists(NamedTuple):
 
 
 def urn_lists(
-    collection: xr.DataTree, n_documents: int | xr.DataArray, **asked
+    collection: xr.DataTree, n_documents: int | xr.DataArray, **options
 ) -> tuple[UrnLists, NDArray[np.str_]]:
     """Judged tops of the runs, checked, and the labels of these runs; asked as `urn_estimate`."""
     check_collection(collection)
     every = np.ones(collection.sizes["pair"], dtype=bool)
-    tops = judged_tops(collection, frame=every, **asked)
+    tops = judged_tops(collection, frame=every, **options)
     labels = tops.coords
     numbers = n_documents
     if isinstance(n_documents, xr.DataArray):
@@ -234,10 +237,10 @@ def _maximum(
     reach = (LOGIT_RANGE[0] - LOG_ODDS_RANGE[1], LOGIT_RANGE[1] - LOG_ODDS_RANGE[0])
     bounds = [LOGIT_RANGE if logit is None else (logit, logit)] + [reach] * (begin.size - 1)
     begin[0] = begin[0] if logit is None else logit
-    found = minimize(
+    optimum = minimize(
         loss, begin, jac=True, bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-13}
     )
-    return turned(found.x)
+    return turned(optimum.x)
 
 
 def _held(lists: UrnLists, near: NDArray[np.float64], logit: float) -> NDArray[np.float64]:
@@ -317,13 +320,3 @@ def _covariance(lists: UrnLists, best: NDArray[np.float64]) -> NDArray[np.float6
     if np.linalg.eigvalsh(information).min() <= 1e-9:
         return np.full(information.shape, np.nan)
     return np.linalg.inv(information)
-
-
-def _profile(lists: UrnLists, best, points) -> tuple[NDArray, NDArray]:
-    """Largest log-likelihood at every logit q, and the log w it is reached with."""
-    value, along = np.empty(points.size), np.empty((points.size, best.size - 1))
-    for index, logit in enumerate(track(points.tolist(), "profile likelihood")):
-        held = _held(lists, best, logit)
-        value[index] = lists.log_likelihood(held)[0]
-        along[index] = held[1:]
-    return value, along
