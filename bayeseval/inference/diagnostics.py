@@ -57,16 +57,14 @@ def diagnostic_plots(
                           probability, and what the model
                           expects of such a curve
     forest_VARIABLE       intervals of what each run (topic)     every variable of one entry a run
-                          has                                    or topic, but standard normal ones
-                                                                 that others are made of
+                          has                                    or topic
     scores_MEASURE        intervals of the runs' scores          ``scores``
     judgments_KIND        judgments less predictions of strata,  ``judgments``
                           topics, ... and their limits
     ====================  =====================================  ==================================
 
     Traces, ranks and priors are drawn for variables of at most 8 entries, the smallest first, in at
-    most 12 panels, and never for those that the fit holds fixed: convergence and forests show the
-    others. The calibration curve is that of the judgments that the model was fitted to.
+    most 12 panels. The calibration curve is that of the judgments that the model was fitted to.
 
     Parameters
     ----------
@@ -85,7 +83,7 @@ def diagnostic_plots(
     max_rows : int
         Runs (topics) in a forest at most: those with the highest posterior means.
     random_seed : int, optional
-        Seed of the draws of the prior and of the data.
+        Seed.
 
     Returns
     -------
@@ -100,11 +98,8 @@ def diagnostic_plots(
 
     References
     ----------
-    Saeilynoja, Buerkner and Vehtari, "Graphical test for discrete uniformity and its applications
-    in goodness-of-fit evaluation and multiple sample comparison", Statistics and Computing 32
-    (2022), on ranks. Dimitriadis, Gneiting and Jordan, "Stable reliability diagrams for
-    probabilistic classifiers", PNAS 118 (2021), on calibration. Betancourt, arXiv:1701.02434, on
-    the energy.
+    Saeilynoja, Buerkner and Vehtari, Statistics and Computing 32 (2022), on ranks. Dimitriadis,
+    Gneiting and Jordan, PNAS 118 (2021), on calibration. Betancourt, arXiv:1701.02434, on energy.
 
     Examples
     --------
@@ -236,8 +231,8 @@ def _energy(fitted: xr.DataTree):
 
 
 def _n_panels(fitted: xr.DataTree, names: list[str]) -> int:
-    one = fitted["posterior"].to_dataset().isel(chain=0, draw=0)
-    return sum(one[name].size for name in names)
+    draw = fitted["posterior"].to_dataset().isel(chain=0, draw=0)
+    return sum(draw[name].size for name in names)
 
 
 def _grid(panels: int) -> dict[str, Any]:

@@ -38,36 +38,35 @@ def predicted_judgments(
     A judged document d stands for :math:`w_d = 1 / \pi_d - 1` others that the design could have
     judged in its place (1 without a design, and where it is a pool or draws with replacement). Of a
     group of documents G the judgments estimate :math:`\sum_{d \in G} w_d y_d` relevant ones among
-    those not judged, and the fit says
-    :math:`\sum_{d \in G} w_d p_d` of the same documents. Over all documents the difference,
+    those not judged, and the fit :math:`\sum_{d \in G} w_d p_d`. The difference,
 
     .. math:: T = \sum_{d \in G} w_d (y_d - \mathrm{E} p_d),
 
-    is that between the number of relevant documents by ``dyn``, with the fit as its predictor
-    :math:`M`, and by the fit alone. The design makes it 0 in expectation only if the fit is right.
+    is over all documents that between the number of relevant ones by ``dyn``, with the fit as its
+    predictor, and by the fit alone. The design makes it 0 in expectation only if the fit is right.
 
     Under the model the judgments vary by :math:`D = \sum w_d^2 \mathrm{E}[p_d (1 - p_d)]`, of which
     the fit has followed its own posterior variance :math:`V = \mathrm{Var} \sum w_d p_d`: to first
-    order :math:`\mathrm{Var}\, T = D - V`. The judgments of one document do not tell of another's
-    but through the parameters. Where little is relevant T is skewed, much like a weighted Poisson
-    count of mean :math:`m = D / c^2`, c the mean weight :math:`\sum w_d^3 v_d / \sum w_d^2 v_d`
-    with :math:`v_d = \mathrm{E}[p_d (1 - p_d)]`. So the standardised difference is Anscombe's
+    order :math:`\mathrm{Var}\, T = D - V`. Where little is relevant T is skewed, like a weighted
+    Poisson count of mean :math:`m = D / c^2`, c the mean weight
+    :math:`\sum w_d^3 v_d / \sum w_d^2 v_d` with
+    :math:`v_d = \mathrm{E}[p_d (1 - p_d)]`. So the standardised difference is Anscombe's
 
     .. math:: z = 2 \left(\sqrt{m + T/c + 3/8} - \sqrt{m + 3/8}\right) \sqrt{D / (D - V)}
 
-    which is :math:`T / \sqrt{D - V}` where much is expected, and small where next to nothing is; a
-    standard error below one document counts as one, since little turns on less than that. How
-    the largest z of many groups is distributed comes from judgments that are drawn from the fit.
+    which is :math:`T / \sqrt{D - V}` where much is expected; a standard error below one document
+    counts as one. The distribution of the largest z of many groups comes from judgments that are
+    drawn from the fit.
 
     Groups are the strata, the first of all topics together and so on (octaves of the fused rank
     where the design has none); the topics; classes of the number of runs that found a document; the
-    first ten ranks of each run that the model learned from, and of all these together; and all
+    first ten ranks of each run that the model was fitted to, and of all these together; and all
     documents. A judgment is of relevance, or for ``grade_model`` of a grade above the lowest.
 
     Parameters
     ----------
     fitted : DataTree
-        Fit of ``relevance_model`` or ``grade_model``, by a sampler or by an approximation.
+        Fit of ``relevance_model`` or ``grade_model``.
     sampled : DataTree
         Collection that the model was made from.
     random_seed : int
@@ -89,18 +88,15 @@ def predicted_judgments(
 
     References
     ----------
-    Gelman, Meng and Stern, "Posterior predictive assessment of model fitness via realized
-    discrepancies", Statistica Sinica 6 (1996). Anscombe, "The transformation of Poisson, binomial
-    and negative-binomial data", Biometrika 35 (1948). Cormack and Grossman (2019), equation 4.
+    Gelman, Meng and Stern, "Posterior predictive assessment of model fitness", Statistica Sinica 6
+    (1996). Anscombe, Biometrika 35 (1948). Cormack and Grossman (2019), equation 4.
 
     Examples
     --------
     >>> import bayeseval as be
-    >>> collection = be.simulate.urn_collection(
-    ...     [0.1, 0.2, 0.4], n_topics=3, prevalence=0.1, random_seed=1
-    ... )
-    >>> design = be.designs.pps_strata(collection, budget=20, n_strata=4)
-    >>> sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
+    >>> whole = be.simulate.urn_collection([0.1, 0.2], n_topics=3, prevalence=0.1, random_seed=1)
+    >>> design = be.designs.pps_strata(whole, budget=20, n_strata=4)
+    >>> sampled = be.reveal(whole, design, be.draw(design, random_seed=1))
     >>> model = be.models.relevance_model(sampled)
     >>> fitted = be.fit(model, approximation="laplace", draws=100, random_seed=1)
     >>> found = be.inference.predicted_judgments(fitted, sampled)
@@ -217,35 +213,35 @@ def _summed(parts: list, number: int) -> tuple[list[tuple[int, str]], _Sums]:
     return groups, sums
 
 
-def _dataset(found: list[tuple[list[tuple[int, str]], _Sums]]) -> xr.Dataset:
+def _dataset(of_kinds: list[tuple[list[tuple[int, str]], _Sums]]) -> xr.Dataset:
     """Sums of all kinds of groups, under their labels."""
     whole = _Sums(
-        *(np.concatenate(part) for part in zip(*(sums for _, sums in found), strict=True))
+        *(np.concatenate(part) for part in zip(*(sums for _, sums in of_kinds), strict=True))
     )
     follows = whole.predicted.var(axis=1)
     # at least .4 of the variance is left, however closely the fit has followed the data
-    left = np.maximum(whole.variance - follows, 0.4 * whole.variance)
+    unexplained = np.maximum(whole.variance - follows, 0.4 * whole.variance)
     predicted = whole.predicted.mean(axis=1)
     size = ratio(whole.cubed, whole.variance)
     # a standard error below one document counts as one, since no score turns on it
-    scale = np.sqrt(whole.variance / np.maximum(left, 1.0))
+    scale = np.sqrt(whole.variance / np.maximum(unexplained, 1.0))
     own_scale = np.sqrt(whole.variance / np.maximum(whole.variance, 1.0))[:, None]
     count = ratio(whole.variance, size**2)
     difference = scale * _anscombe(ratio(whole.observed - predicted, size), count)
     null = own_scale * _anscombe(ratio(whole.replicated, size[:, None]), count[:, None])
-    kinds = [kind for kind, (groups, _) in zip(KINDS, found, strict=True) for _ in groups]
+    kinds = [kind for kind, (groups, _) in zip(KINDS, of_kinds, strict=True) for _ in groups]
     return xr.Dataset(
         {
             "observed": ("group", whole.observed),
             "predicted": ("group", predicted),
-            "standard_error": ("group", np.sqrt(left)),
+            "standard_error": ("group", np.sqrt(unexplained)),
             "difference": ("group", difference),
             "n_judged": ("group", whole.count.astype(np.int64)),
             "null": (("group", "replicate"), null.astype(np.float32)),
         },
         coords={
             "kind": ("group", kinds),
-            "label": ("group", [label for groups, _ in found for _, label in groups]),
+            "label": ("group", [label for groups, _ in of_kinds for _, label in groups]),
         },
     )
 

@@ -99,7 +99,7 @@ def _pointwise(fitted: xr.DataTree, model, observed: dict, names: list[str]) -> 
     import pymc as pm
     from pytensor.compile.mode import get_mode
 
-    found: Any = pm.compute_log_likelihood(
+    pointwise: Any = pm.compute_log_likelihood(
         fitted,
         var_names=names,
         extend_inferencedata=False,
@@ -107,7 +107,9 @@ def _pointwise(fitted: xr.DataTree, model, observed: dict, names: list[str]) -> 
         progressbar=False,
         compile_kwargs={"mode": get_mode("FAST_COMPILE").including("stabilize")},
     )
-    return found if isinstance(found, xr.Dataset) else found["log_likelihood"].to_dataset()
+    return (
+        pointwise if isinstance(pointwise, xr.Dataset) else pointwise["log_likelihood"].to_dataset()
+    )
 
 
 def _given_labels(fitted: xr.DataTree, model, observed: dict, truth: str) -> np.ndarray:
@@ -140,5 +142,5 @@ def _given_labels(fitted: xr.DataTree, model, observed: dict, truth: str) -> np.
                 logit[rows],
             )
             mass[state][..., rows] += np.log(rate.T).reshape(*mass.shape[1:3], -1)
-    chosen = np.take_along_axis(mass, judged[None, None, None], axis=0)[0]
-    return chosen - logsumexp(mass, axis=0)
+    joint = np.take_along_axis(mass, judged[None, None, None], axis=0)[0]
+    return joint - logsumexp(mass, axis=0)

@@ -110,8 +110,8 @@ def forest(values: xr.DataArray, ci_prob: float, max_rows: int, **pc_kwargs: Any
         **pc_kwargs,
     )
     which = f"{total} {dim}s" if rows == total else f"the highest {rows} of {total} {dim}s"
-    said = f"{percent(half)} (thick) and {percent(ci_prob)} intervals"
-    drawing.add_title(f"{values.name}: {which}, {said}")
+    intervals = f"{percent(half)} (thick) and {percent(ci_prob)} intervals"
+    drawing.add_title(f"{values.name}: {which}, {intervals}")
     if drawing.backend == "matplotlib":  # no empty rows above and below, no axis under labels
         figure_drawn = drawing.viz["figure"].item()
         figure_drawn.axes[-1].set_ylim(-0.8, rows - 0.2)
@@ -200,7 +200,9 @@ def plot_judgments(
 def _labels(shown: xr.Dataset) -> list[str]:
     names = ("label", "observed", "predicted")
     rows = zip(*(shown[name].to_numpy().tolist() for name in names), strict=True)
-    return [f"{label} ({seen:.3g}, predicted {said:.3g})" for label, seen, said in rows]
+    return [
+        f"{label} ({observed:.3g}, predicted {expected:.3g})" for label, observed, expected in rows
+    ]
 
 
 def ranks(fitted: xr.DataTree, names: list[str], **options: Any):

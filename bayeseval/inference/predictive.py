@@ -74,7 +74,8 @@ def predictive_draws(
     conditioned = _conditioned(model, fitted)
     data = [variable.name for variable in conditioned.observed_RVs]
     posterior = fitted["posterior"].to_dataset().drop_vars(data, errors="ignore")
-    posterior = _thinned(posterior, n_draws)
+    per_chain = max(n_draws // posterior.sizes["chain"], 1)
+    posterior = posterior.isel(draw=slice(None, None, -(-posterior.sizes["draw"] // per_chain)))
     _check_same_model(conditioned, posterior)
     check_same_model(model, fitted)
     prior_seed, posterior_seed = map(int, np.random.SeedSequence(random_seed).generate_state(2))
@@ -159,13 +160,6 @@ def _conditioned(model, fitted: xr.DataTree):
     if not conditioned.observed_RVs:
         raise ValueError("nothing in the model is observed, so it predicts no data")
     return conditioned
-
-
-def _thinned(posterior: xr.Dataset, n_draws: int) -> xr.Dataset:
-    """At most so many draws, evenly spaced."""
-    per_chain = max(n_draws // posterior.sizes["chain"], 1)
-    step = -(-posterior.sizes["draw"] // per_chain)
-    return posterior.isel(draw=slice(None, None, step))
 
 
 def _check_same_model(model, posterior: xr.Dataset) -> None:
@@ -278,7 +272,7 @@ def prior_overlap(drawn: xr.DataTree) -> xr.Dataset:
 
 def _entries(draws: xr.Dataset) -> dict[str, NDArray[np.float64]]:
     """Draws of each parameter, and of each entry of those that have few, by name."""
-    found = {}
+    by_entry = {}
     for name, values in draws.data_vars.items():
         own = [str(dim) for dim in values.dims if dim not in ("chain", "draw")]
         shape = tuple(values.sizes[dim] for dim in own)
@@ -287,8 +281,8 @@ def _entries(draws: xr.Dataset) -> dict[str, NDArray[np.float64]]:
         entries = values.transpose(*own, "chain", "draw").to_numpy()
         for at in np.ndindex(shape):
             labels = [str(values[dim].to_numpy()[i]) for dim, i in zip(own, at, strict=True)]
-            found[f"{name}[{', '.join(labels)}]" if own else str(name)] = entries[at].ravel()
-    return found
+            by_entry[f"{name}[{', '.join(labels)}]" if own else str(name)] = entries[at].ravel()
+    return by_entry
 
 
 def _shift(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:

@@ -14,7 +14,7 @@ import xarray as xr
 
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.inference.verdict import verdict, verdict_text
-from bayeseval.models.identity import added_and_lacking, changed_parts
+from bayeseval.models.identity import added_and_missing, changed_parts
 from bayeseval.models.relevance.laplace import laplace
 from bayeseval.models.table import DOCUMENT_MODELS, kind_of
 from bayeseval.processors import usable_processors
@@ -28,17 +28,7 @@ SAMPLERS = {  # and the packages that each needs
 
 
 class SamplerWarning(UserWarning):
-    """A sampler that did not pass its checks.
-
-    Parameters
-    ----------
-    found : Dataset
-        The verdict on it, as ``be.verdict`` gives it; the warning keeps it as ``found``.
-    """
-
-    def __init__(self, found: xr.Dataset) -> None:
-        super().__init__(f"the sampler did not pass: {verdict_text(found)}")
-        self.found = found
+    """A sampler that did not pass its checks."""
 
 
 def fit(
@@ -57,9 +47,8 @@ def fit(
 ) -> xr.DataTree:
     """Posterior draws of a model by the no-U-turn sampler.
 
-    What is known of the model's variables is observed first: the data ``judged_NAME`` of the model
-    are the values of its variable ``NAME``, or ``observed`` gives others (those of a simulation,
-    say).
+    The data ``judged_NAME`` of the model are first observed as the values of its variable ``NAME``,
+    or ``observed`` gives others (those of a simulation, say).
 
     Parameters
     ----------
@@ -68,19 +57,16 @@ def fit(
     draws, tune, chains : int
         Draws that are kept and steps of adaptation, per chain. The defaults give 4,000 draws.
     cores : int, optional
-        Chains that run at once; default: as many as this process may use processors (PyMC by itself
-        takes half of them). It changes the time, not the draws.
+        Chains that run at once; default: as many as this process may use processors.
     random_seed : int
-        Seed; the same seed gives the same draws.
     sampler : {"nutpie", "pymc", "numpyro"}
-        Implementation of the sampler. numpyro needs the packages jax and numpyro, which bayeseval
-        does not install, and cannot sample the urn model; on one GPU, have all chains run at once
-        by ``options={"chain_method": "vectorized"}``.
+        Implementation of the sampler. numpyro needs the packages jax and numpyro, and cannot sample
+        the urn model; on one GPU, all chains run at once by ``options={"chain_method":
+        "vectorized"}``.
     approximation : {"laplace"}, optional
-        Of ``relevance_model`` and ``grade_model``: a normal one at the posterior's mode, set right
-        by short chains, in seconds, with ``draws`` times ``chains`` draws in one chain, of which
-        far fewer are independent (:mod:`bayeseval.models.relevance.laplace`;
-        ``benchmarks/relevance_model/README.md`` has its error).
+        Of ``relevance_model`` and ``grade_model``: a normal distribution at the posterior's mode,
+        corrected by short chains, in seconds, with ``draws`` times ``chains`` draws in one chain,
+        of which far fewer are independent (:mod:`bayeseval.models.relevance.laplace`).
     observed : dict of variable -> values, optional
         Values to observe instead of the model's data.
     options : dict, optional
@@ -92,27 +78,22 @@ def fit(
     -------
     DataTree
         Groups posterior, sample_stats, observed_data and constant_data, ready for ArviZ and for
-        :func:`bayeseval.posterior_scores`; of an approximation posterior and constant_data. Its
-        posterior has the effects, and not the deviations and levels that the model makes them of,
-        which ``pm.sample_posterior_predictive`` by itself would draw from their prior;
-        :func:`bayeseval.inference.predictive_draws` draws judgments from either.
+        :func:`bayeseval.posterior_scores`; of an approximation posterior and constant_data, and of
+        the posterior the effects without the deviations that the sampler needs.
 
     Raises
     ------
     ValueError
-        An unknown sampler or approximation; options of an approximation, or that the sampler does
-        not have (told once the model is compiled); nothing observed; values in ``observed`` of what
-        the model does not have, of another shape or impossible; a discrete parameter; numbers that
-        are not whole or too small.
+        An unknown sampler, approximation or option; an approximation whose chains would need very
+        short steps; nothing observed; values in ``observed`` of what the model does not have, of
+        another shape or impossible; a discrete parameter; numbers that are not whole or too small.
     TypeError
         Something else than a model.
     NotImplementedError
-        A part of the model that the sampler cannot compute, such as the urn by numpyro.
+        A model that the sampler cannot compute, such as the urn by numpyro.
     RuntimeError
         A broken sampler: it fell back on Metropolis, some draws are not finite, a parameter never
         moved, chains do not agree at all (r_hat above 1.5), or a fifth of the draws diverged.
-    KeyboardInterrupt
-        When interrupted: draws made so far are lost.
 
     Warns
     -----
@@ -148,7 +129,8 @@ def fit(
         return _approximated(model, known, approximation, draws * chains, random_seed)
     conditioned = pm.observe(model, known) if known else model
     _check_model(conditioned)
-    with warnings.catch_warnings(), _interruptible(), _told_of(sampler):
+    on_terminal = sys.stderr is not None and sys.stderr.isatty()  # no stderr without a console
+    with warnings.catch_warnings(), _interruptible(), _named_sampler(sampler):
         warnings.filterwarnings("ignore", message=".*object mode.*", category=UserWarning)
         fitted = pm.sample(
             draws=draws,
@@ -158,29 +140,25 @@ def fit(
             random_seed=random_seed,
             nuts_sampler=sampler,  # type: ignore[arg-type]
             nuts=dict(options or {}),
-            progressbar=_on_terminal() if progress is None else progress,
+            progressbar=on_terminal if progress is None else progress,
             compute_convergence_checks=False,
             quiet=True,
             model=conditioned,
         )
     assert isinstance(fitted, xr.DataTree)
     fitted.attrs |= {"sampler": sampler, "seed": int(random_seed), "tune": int(tune)}
-    changed = zip(("added", "lacking"), added_and_lacking(model), strict=True)
+    changed = zip(("added", "missing"), added_and_missing(model), strict=True)
     fitted.attrs |= {word: ", ".join(names) for word, names in changed if names}
     found = _unbroken_verdict(fitted, [variable.name for variable in conditioned.free_RVs])
     if not found["passed"].all():
-        warnings.warn(SamplerWarning(found), stacklevel=2)
+        text = f"the sampler did not pass: {verdict_text(found)}"
+        warnings.warn(SamplerWarning(text), stacklevel=2)
     return fitted
 
 
-def _on_terminal() -> bool:
-    """Whether a bar on stderr would be seen; a program without a console has none."""
-    return sys.stderr is not None and sys.stderr.isatty()
-
-
 @contextmanager
-def _told_of(sampler: str) -> Iterator[None]:
-    """What a sampler cannot do, in words that say whose it is."""
+def _named_sampler(sampler: str) -> Iterator[None]:
+    """Errors of a sampler in messages that name it."""
     try:
         yield
     except AttributeError as error:
@@ -201,21 +179,21 @@ def _interruptible() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
         return
-    asked = []
+    interrupts = []
 
     def noted(number, frame):
-        asked.append(number)
+        interrupts.append(number)
         handler(number, frame)
 
     signal.signal(signal.SIGINT, noted)
     try:
         yield
     except Exception:
-        if not asked:  # else a draw too few is what it complains of
+        if not interrupts:  # else a draw too few is what it complains of
             raise
     finally:
         signal.signal(signal.SIGINT, handler)
-    if asked:
+    if interrupts:
         raise KeyboardInterrupt
 
 
@@ -254,10 +232,10 @@ def _approximated(model, known, approximation: str, draws: int, random_seed: int
 def _checked_values(model, observed) -> dict[Any, Any]:
     """Values to observe, of variables of the model, of their shapes and possible for them."""
     free = {variable.name: variable for variable in model.free_RVs}
-    lacking = [str(name) for name in observed if name not in free]
-    if lacking:
+    unknown = [str(name) for name in observed if name not in free]
+    if unknown:
         raise ValueError(
-            f"observed names '{lacking[0]}', and the model has no such variable; what be.fit "
+            f"observed names '{unknown[0]}', and the model has no such variable; what be.fit "
             f"observes by itself: {', '.join(known_values(model)) or 'nothing'}"
         )
     shapes = model.eval_rv_shapes()
@@ -337,12 +315,12 @@ def _unbroken_verdict(fitted: xr.DataTree, names: list[str]) -> xr.Dataset:
     share = float(statistics["diverging"].mean())
     if share > 0.2:
         raise RuntimeError(f"the sampler is broken: {share:.0%} of its draws diverged")
-    found = verdict(fitted)
-    worst = found.sel(check="r_hat")
+    result = verdict(fitted)
+    worst = result.sel(check="r_hat")
     if float(worst["value"]) > 1.5:
         raise RuntimeError(
             f"the sampler is broken: its chains disagree on {worst['worst'].item()}, r_hat "
             f"{float(worst['value']):.2f}; with more draws and tune they may agree, or with "
             "another random_seed, which begins elsewhere"
         )
-    return found
+    return result

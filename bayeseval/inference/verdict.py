@@ -146,7 +146,7 @@ def judgment_limit(seen: xr.Dataset, kind: str) -> float:
 def _judgments(seen: xr.Dataset) -> dict[str, tuple[float, float, str]]:
     """Largest standardised difference of each kind of groups, its limit, and where it is."""
     off = np.abs(seen["difference"].to_numpy())
-    found = {}
+    rows_of_kind = {}
     for kind in KINDS:
         rows = np.flatnonzero(seen["kind"].to_numpy() == kind)
         if rows.size:
@@ -157,8 +157,8 @@ def _judgments(seen: xr.Dataset) -> dict[str, tuple[float, float, str]]:
                 f"{group['observed'].item():.3g} more relevant documents and the model expects "
                 f"{group['predicted'].item():.3g}"
             )
-            found[kind] = (float(off[at]), judgment_limit(seen, kind), where)
-    return found
+            rows_of_kind[kind] = (float(off[at]), judgment_limit(seen, kind), where)
+    return rows_of_kind
 
 
 def _sampler(fitted: xr.DataTree) -> dict[str, tuple[float, float, str]]:

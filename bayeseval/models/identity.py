@@ -55,7 +55,9 @@ def name_model(name: str) -> None:
 def parts_of(model) -> list[str]:
     """Random variables of a model and what was added to its log density, by kind and name."""
     kinds = {"free": model.free_RVs, "observed": model.observed_RVs, "potential": model.potentials}
-    return [f"{kind} {variable.name}" for kind, found in kinds.items() for variable in found]
+    return [
+        f"{kind} {variable.name}" for kind, variables in kinds.items() for variable in variables
+    ]
 
 
 def keep_parts() -> None:
@@ -71,7 +73,7 @@ def changed_parts(model) -> list[str]:
     return sorted(set(parts_of(model)) ^ set(model.coords[BUILT]))
 
 
-def added_and_lacking(model) -> tuple[list[str], list[str]]:
+def added_and_missing(model) -> tuple[list[str], list[str]]:
     """Names of what a user has added to a model of this package, and of what was taken away."""
     if BUILT not in model.coords:
         return [], []
@@ -89,13 +91,13 @@ def check_fit(fitted) -> None:
             f"a fit is the DataTree that be.fit returns, not this {type(fitted).__name__}"
         )
     if "posterior" not in fitted.children:
-        found = "collection" if "pair_topic" in fitted else "DataTree without posterior draws"
-        raise ValueError(f"a fit is the DataTree that be.fit returns, not this {found}")
-    lacking = [dim for dim in ("chain", "draw") if dim not in fitted["posterior"].sizes]
-    if lacking:
+        description = "collection" if "pair_topic" in fitted else "DataTree without posterior draws"
+        raise ValueError(f"a fit is the DataTree that be.fit returns, not this {description}")
+    missing = [dim for dim in ("chain", "draw") if dim not in fitted["posterior"].sizes]
+    if missing:
         raise ValueError(
-            f"the posterior of this fit has no dim {' and no dim '.join(lacking)}; pick chains and "
-            f"draws with isel({lacking[0]}=[0]), which keeps the dim"
+            f"the posterior of this fit has no dim {' and no dim '.join(missing)}; pick chains and "
+            f"draws with isel({missing[0]}=[0]), which keeps the dim"
         )
 
 
@@ -126,9 +128,9 @@ def check_same_model(model, fitted: xr.DataTree) -> None:
             )
 
 
-def _equal(one: np.ndarray, other: np.ndarray) -> bool:
+def _equal(first: np.ndarray, second: np.ndarray) -> bool:
     """Whether two arrays hold the same, NaN in the same places."""
-    return np.array_equal(one, other, equal_nan=np.asarray(one).dtype.kind == "f")
+    return np.array_equal(first, second, equal_nan=np.asarray(first).dtype.kind == "f")
 
 
 def model_name(model_or_fit) -> str | None:
@@ -149,10 +151,10 @@ def model_name(model_or_fit) -> str | None:
     constant = model_or_fit["constant_data"].to_dataset()
     if "model_version" not in constant:
         return None
-    name, found = str(constant["model_name"].to_numpy()[0]), int(constant["model_version"][0])
-    if found != VERSION:
+    name, version = str(constant["model_name"].to_numpy()[0]), int(constant["model_version"][0])
+    if version != VERSION:
         raise ValueError(
-            f"the fit is of version {found} of its model and this package reads version "
+            f"the fit is of version {version} of its model and this package reads version "
             f"{VERSION}; fit the model again"
         )
     return name

@@ -202,9 +202,9 @@ def _scorable(fitted: xr.DataTree) -> ModelKind:
             "be.fit observes it, and pm.observe does so for pm.sample"
         )
     name = model_name(fitted)
-    if "lacking" in fitted.attrs:
+    if "missing" in fitted.attrs:
         raise ValueError(
-            f"the fit is of a {name} without {fitted.attrs['lacking']}, by which documents that "
+            f"the fit is of a {name} without {fitted.attrs['missing']}, by which documents that "
             "are not judged are drawn"
         )
     if "added" in fitted.attrs:

@@ -167,4 +167,4 @@ def test_a_fit_says_what_was_added_to_its_model_and_taken_away(monkeypatch, fitt
     changed = pm.do(built, {"shift": 0.0})
     monkeypatch.setattr(pm, "sample", lambda **options: fitted.copy())
     found = be.fit(changed, observed={"score": 0.3}, random_seed=1)
-    assert (found.attrs["added"], found.attrs["lacking"]) == ("pull", "shift")
+    assert (found.attrs["added"], found.attrs["missing"]) == ("pull", "shift")

@@ -240,7 +240,7 @@ def test_of_a_grade_the_very_grade_is_left_out(collection):
     ranks = draws.frame.ranks(0)
     pair = draws.frame.pair[(draws.frame.topic == 0) & ~np.isnan(draws.frame.grade[0])]
     grade = np.array([draws.scale[-1]] * pair.size)
-    odds, _ = draws.left_out(0, ranks, pair, grade)
+    odds, _ = draws.leave_one_out(0, ranks, pair, grade)
     logit, seen = draws.logit(0, ranks, pair - draws.frame.rankings.start[0])
     lowest, log_rank = expit(logit), np.minimum(seen[:, :1] - 1.0, 1.0)
     odds_of_next = (
@@ -300,7 +300,7 @@ def test_impossible_judgments_have_finite_odds(sampled, fitted):
     pair = draws.frame.pair[(draws.frame.topic == 0) & ~np.isnan(draws.frame.grade[0])]
     draws._draws = {k: 200.0 * v for k, v in draws._draws.items()}
     for grade in (0.0, 1.0):
-        odds, _ = draws.left_out(0, draws.frame.ranks(0), pair, np.full(pair.size, grade))
+        odds, _ = draws.leave_one_out(0, draws.frame.ranks(0), pair, np.full(pair.size, grade))
         assert np.isfinite(odds).all() and np.abs(odds).max() < 30.0
 
 

@@ -7,7 +7,7 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.frame.features import discount
-from bayeseval.models.identity import added_and_lacking
+from bayeseval.models.identity import added_and_missing
 from bayeseval.posterior.scores import topic_weights
 from tests.posterior.handmade import SHAPE, collection_of_three, half_judged, handmade_fit
 
@@ -284,7 +284,7 @@ def test_what_a_user_added_to_the_model_is_told_with_its_scores(sampled, fitted)
     model = be.models.relevance_model(sampled)
     with model:
         pm.Potential("pull", -((model["curvature"] - 3.0) ** 2))
-    assert added_and_lacking(model) == (["pull"], [])
+    assert added_and_missing(model) == (["pull"], [])
     extended = fitted.copy()
     extended.attrs["added"] = "pull"
     with pytest.warns(UserWarning, match=r"without what was added to it \(pull\)"):
@@ -293,10 +293,10 @@ def test_what_a_user_added_to_the_model_is_told_with_its_scores(sampled, fitted)
 
 def test_a_model_without_a_part_that_draws_documents_has_no_scores(sampled, fitted):
     model = be.models.relevance_model(sampled)
-    assert added_and_lacking(model) == ([], [])
-    assert added_and_lacking(pm.do(model, {"tail_effect": 0.0})) == ([], ["tail_effect"])
+    assert added_and_missing(model) == ([], [])
+    assert added_and_missing(pm.do(model, {"tail_effect": 0.0})) == ([], ["tail_effect"])
     lacking = fitted.copy()
-    lacking.attrs["lacking"] = "tail_effect"
+    lacking.attrs["missing"] = "tail_effect"
     with pytest.raises(ValueError, match="of a relevance_model without tail_effect"):
         be.posterior_scores(lacking, sampled, "P@2")
 

@@ -122,18 +122,18 @@ def blocks(scale: RankScale, ranks: TopicRanks, rows: NDArray) -> list[Block]:
     log_rank, curve, tail = shape.T
     component = scale.lines.components(run_rank, shape[:, :2])
     own = np.column_stack([np.ones(log_rank.size), log_rank])
-    found = [Block("topic", own), Block("curve", curve), Block("tail", tail)]
+    made = [Block("topic", own), Block("curve", curve), Block("tail", tail)]
     if component.shape[1]:
-        found.append(Block("component", component))
+        made.append(Block("component", component))
     if scale.curves.spread.size:
-        found.append(Block("curve_component", scale.curves.components(run_rank, shape[:, :2])))
+        made.append(Block("curve_component", scale.curves.components(run_rank, shape[:, :2])))
     if component.shape[1]:
         scaled = component[:, :N_TOPIC_COMPONENTS] / scale.first_sd
-        found.append(Block("topic_component", scaled))
+        made.append(Block("topic_component", scaled))
     if scale.agreement.rotation.shape[1]:
         agreement, alone = scale.agreement.predictors(run_rank, shape[:, :2])
-        found += [Block("agreement", agreement), Block("topic_agreement", alone)]
-    return found
+        made += [Block("agreement", agreement), Block("topic_agreement", alone)]
+    return made
 
 
 @dataclass(frozen=True, eq=False)

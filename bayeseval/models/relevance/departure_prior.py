@@ -46,10 +46,10 @@ class Grid:
         ``uniform`` (3, draw) are random numbers from 0 to 1: for the point, and within the cell.
         """
         weight = np.cumsum(np.exp(_normalised(log_weight)))
-        chosen = np.searchsorted(weight, uniform[0] * weight[-1])
-        chosen = np.minimum(chosen, weight.size - 1)
-        level = self.level[chosen] + self.step[0] * (uniform[1] - 0.5)
-        return level, self.slope[chosen] + self.step[1] * (uniform[2] - 0.5)
+        point = np.searchsorted(weight, uniform[0] * weight[-1])
+        point = np.minimum(point, weight.size - 1)
+        level = self.level[point] + self.step[0] * (uniform[1] - 0.5)
+        return level, self.slope[point] + self.step[1] * (uniform[2] - 0.5)
 
 
 def learned_prior(likelihood: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:
@@ -79,8 +79,8 @@ def learned_prior(likelihood: NDArray[np.float64], grid: Grid) -> NDArray[np.flo
     start = HYPERPRIOR[:, 0]
     simplex = np.vstack([start, start + 0.5 * np.diag(HYPERPRIOR[:, 1])])
     options = {"initial_simplex": simplex, "maxiter": 2000, "xatol": 0.01, "fatol": 0.01}
-    found = minimize(loss, start, method="Nelder-Mead", options=options)
-    return _prior(found.x, grid)
+    fitted = minimize(loss, start, method="Nelder-Mead", options=options)
+    return _prior(fitted.x, grid)
 
 
 def _prior(values: NDArray, grid: Grid) -> NDArray[np.float64]:
@@ -148,9 +148,9 @@ class Kinship:
         root = vector * np.sqrt(np.maximum(value, 0.0))
         return cls(share, root / np.linalg.norm(root, axis=1, keepdims=True))
 
-    def of_runs(self, chosen: NDArray[np.bool_]) -> "Kinship":
+    def of_runs(self, runs: NDArray[np.bool_]) -> "Kinship":
         """That of some of the runs."""
-        return Kinship(self.share[chosen], self.root[chosen])
+        return Kinship(self.share[runs], self.root[runs])
 
     def uniform(self, n_draws: int, random: np.random.Generator) -> NDArray[np.float64]:
         """Random numbers (run, 3, draw) from 0 to 1, the more the same the more alike runs are."""
@@ -192,8 +192,8 @@ def likeness(rankings: Rankings, depth: int) -> NDArray[np.float64]:
     run, _, rank = np.nonzero(top >= 0)
     weight = 1.0 - np.log1p(rank) / np.log1p(depth)
     shape = (len(top), rankings.n_pairs)
-    found = csr_matrix((weight, (run, top[top >= 0])), shape=shape)
-    product = (found @ found.T).toarray()
+    documents = csr_matrix((weight, (run, top[top >= 0])), shape=shape)
+    product = (documents @ documents.T).toarray()
     size = np.sqrt(np.diagonal(product))
     size = np.where(size > 0, size, 1.0)
     result = np.clip(product / np.outer(size, size), 0.0, 1.0)

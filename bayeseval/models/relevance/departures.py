@@ -32,7 +32,7 @@ class Band:
     # whether the effects are those of documents that no run of the model found, or of the others
     unseen: bool
 
-    def tells(self, rank: NDArray, seen: NDArray) -> NDArray[np.bool_]:
+    def informs(self, rank: NDArray, seen: NDArray) -> NDArray[np.bool_]:
         """Which judged documents tell the effects."""
         return self.judged[rank] & self._of(seen)
 
@@ -183,11 +183,11 @@ class Departures:
             prior = learned_prior(likelihood, band.grid)
             uniform = kin.uniform(draws.n_draws, random)
             drawn = [
-                band.grid.drawn(one + prior, of_run)
-                for one, of_run in zip(likelihood, uniform, strict=True)
+                band.grid.drawn(of_run_likelihood + prior, of_run)
+                for of_run_likelihood, of_run in zip(likelihood, uniform, strict=True)
             ]
-            told = longest >= band.judged.argmax()  # shorter lists never have a judgment to tell
-            effect[number] = np.swapaxes(drawn, 0, 1) * (told * kin.share)[:, None]
+            reaches = longest >= band.judged.argmax()  # shorter lists never have a judgment to tell
+            effect[number] = np.swapaxes(drawn, 0, 1) * (reaches * kin.share)[:, None]
         return cls(runs, effect, copied)
 
     def of_run(self, number: int) -> NDArray[np.float32]:
@@ -237,7 +237,7 @@ class Judged:
             pairs, place = np.unique(top[number, rank], return_inverse=True)
             if not pairs.size:
                 continue
-            left, seen = draws.left_out(topic, ranks, pairs, grade[pairs])
+            left, seen = draws.leave_one_out(topic, ranks, pairs, grade[pairs])
             given = pairs[place]
             own = left[place], weight[given], seen[place]
             found.append((number, rank + 1, given, grade[given], *own))
@@ -254,9 +254,9 @@ class Judged:
         grid = band.grid
         total = np.zeros((self.n_runs, grid.level.size))
         tried = np.stack([grid.level, grid.slope, np.ones(grid.level.size)])
-        tells = np.flatnonzero(band.tells(self.rank, self.seen))
+        informs = np.flatnonzero(band.informs(self.rank, self.seen))
         for number in range(self.n_runs):
-            every = tells[self.number[tells] == number]
+            every = informs[self.number[informs] == number]
             squares = self.weight[every] @ self.weight[every]
             scale = self.weight[every].sum() / squares if every.size else 1.0
             for own in np.split(every, range(1024, every.size, 1024)):

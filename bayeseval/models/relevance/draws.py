@@ -38,9 +38,15 @@ class RelevanceDraws:
 
     def __init__(self, fitted: xr.DataTree, sampled: xr.DataTree, random_seed: int | None) -> None:
         self._constant = fitted["constant_data"].to_dataset()
-        learned, fused = (self._constant[name].to_numpy().tolist() for name in ("run", "fused_run"))
-        _check_runs([*learned, *fused], sampled["run"].to_numpy().tolist())
-        self.frame = Frame.of_one_sample(sampled, learned, fused)
+        runs, fused = (self._constant[name].to_numpy().tolist() for name in ("run", "fused_run"))
+        missing = sorted({*runs, *fused} - set(sampled["run"].to_numpy().tolist()))
+        if missing:
+            raise ValueError(
+                f"the fit learned from runs that this collection lacks ({', '.join(missing[:3])}"
+                f"{' and others' if len(missing) > 3 else ''}); score the collection that was "
+                "fitted, and pick runs of the result with sel(run=[...])"
+            )
+        self.frame = Frame.of_one_sample(sampled, runs, fused)
         check_frame(self.frame.checksum == int(self._constant["frame_checksum"]))
         # the collection may hold the runs in another order than the one of the fit
         for name, run in (("run", self.frame.run), ("fused_run", self.frame.fused_run)):
@@ -48,11 +54,15 @@ class RelevanceDraws:
             check_rankings(sampled, run, self._constant[f"{name}_checksum"].to_numpy())
         self.sizes = {dim: fitted["posterior"].sizes[dim] for dim in ("chain", "draw")}
         self.n_draws = self.sizes["chain"] * self.sizes["draw"]
+        posterior = fitted["posterior"].to_dataset()
+        # the fit may hold columns in another order than the one of the model
+        columns = posterior.indexes.keys() & self._constant.indexes.keys() - {"run", "topic"}
+        posterior = posterior.sel({dim: self._constant[dim] for dim in columns})
         self._draws = {
             str(name): values.to_numpy().reshape(self.n_draws, *values.shape[2:])
-            for name, values in _in_order(fitted["posterior"].to_dataset(), self._constant)
-            .transpose("chain", "draw", "state", ..., missing_dims="ignore")
-            .data_vars.items()
+            for name, values in posterior.transpose(
+                "chain", "draw", "state", ..., missing_dims="ignore"
+            ).data_vars.items()
         }
         self._scale = kept_scale(self._constant)
         self.graded = "grade_scale" in self._constant
@@ -60,7 +70,7 @@ class RelevanceDraws:
             self.scale = self._constant["grade_scale"].to_numpy()
         else:
             self.scale = np.array([0.0, float(self._constant["relevance_level"])])
-        topics = fitted["posterior"].to_dataset().get("topic", sampled["topic"]).to_numpy()
+        topics = posterior.get("topic", sampled["topic"]).to_numpy()
         self._topic = label_positions(topics, sampled["topic"].to_numpy())
         self._columns = {
             column: external_values(sampled, column)
@@ -112,19 +122,14 @@ class RelevanceDraws:
             logit, seen = self.logit(topic, ranks, pairs[rows], np.float32)
             uniform = random.random(logit.shape, dtype=np.float32)
             above = self._above(logit, start + pairs[rows])
-            relevant = self._if_relevant(above, random)
+            relevant = np.ones(above[0].shape, dtype=np.uint8)  # its grade if it is relevant
+            if len(above) > 1:
+                chance = above[0] * random.random(above[0].shape, dtype=np.float32)
+                for share in above[1:]:
+                    relevant += chance < share
             codes[rows] = (uniform < above[0]) * relevant
             again.keep(rows, logit, uniform, relevant, seen)
         return again
-
-    def _if_relevant(self, above: list[NDArray], random: np.random.Generator) -> NDArray[np.uint8]:
-        """Position in ``scale`` (pair, draw) of what a document is if it is relevant."""
-        code = np.ones(above[0].shape, dtype=np.uint8)
-        if len(above) > 1:
-            chance = above[0] * random.random(above[0].shape, dtype=np.float32)
-            for share in above[1:]:
-                code += chance < share
-        return code
 
     def relevance(
         self, logit: NDArray, pairs: NDArray, before: NDArray | None = None
@@ -168,7 +173,7 @@ class RelevanceDraws:
             ]
         )
 
-    def left_out(
+    def leave_one_out(
         self, topic: int, ranks: TopicRanks, pairs: NDArray, grade: NDArray
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         r"""Log odds (pair,) of relevance by all judgments but a pair's own, and (pair, 2).
@@ -223,15 +228,15 @@ class RelevanceDraws:
         model's runs retrieved the document. Single precision takes half the time, and serves to
         draw by.
         """
-        found = blocks(self._scale, ranks, rows)
+        columns = blocks(self._scale, ranks, rows)
         logit = np.zeros((rows.size, self.n_draws), precision)
-        for block in found:
+        for block in columns:
             effect = self._draws[block.effect]
             own = effect[:, self._topic[topic]] if block.by_topic else effect
             logit += block.times(own.astype(precision))
         unseen = ~ranks.run_rank[rows].any(axis=1)
         return logit, np.column_stack(
-            [found[0].values[:, 1] + 1.0, unseen]
+            [columns[0].values[:, 1] + 1.0, unseen]
         )  # rank 5 or so is the top
 
     def _above(
@@ -310,25 +315,6 @@ class RelevanceDraws:
                 )
         total = sum(mass)
         return [sum(mass[state:]) / total for state in range(1, len(mass))]  # type: ignore[misc]
-
-
-def _check_runs(learned: list, there: list) -> None:
-    """Refuse a collection without a run that the model has learned from."""
-    lacking = sorted(set(learned) - set(there))
-    if lacking:
-        raise ValueError(
-            f"the fit learned from runs that this collection lacks ({', '.join(lacking[:3])}"
-            f"{' and others' if len(lacking) > 3 else ''}); score the collection that was fitted, "
-            "and pick runs of the result with sel(run=[...])"
-        )
-
-
-def _in_order(posterior: xr.Dataset, constant: xr.Dataset) -> xr.Dataset:
-    """Draws with their columns in the order of the model's, whatever order the fit has them in."""
-    columns = [
-        dim for dim in posterior.indexes if dim in constant.indexes and dim not in ("run", "topic")
-    ]
-    return posterior.sel({dim: constant[dim] for dim in columns})
 
 
 def _mass(above: list[NDArray]) -> NDArray[np.float64]:

@@ -20,7 +20,6 @@ wrong is as useful as one that is always right. An unjudged document with a labe
 A missing label (NaN) says nothing. A column with more than 20 different values is cut into 10
 groups of equal size. What breaks it: errors that differ between topics or runs, and columns that
 copy each other, which count twice; labels of unjudged documents are not used to learn the rates.
-How far rates with one slope for each state go is in ``benchmarks/labels/README.md``.
 
 References
 ----------
@@ -144,9 +143,9 @@ def label_edges(values: NDArray[np.float64], column: str) -> NDArray[np.float64]
     known = values[~np.isnan(values)]
     different = np.unique(known)
     if different.size < 2:
-        found = "only one value" if different.size else "no value"
+        number = "only one value" if different.size else "no value"
         raise ValueError(
-            f"external predictor '{column}' has {found} in the frame; two or more can tell "
+            f"external predictor '{column}' has {number} in the frame; two or more can tell "
             "documents apart"
         )
     if different.size <= 20:
@@ -177,8 +176,10 @@ def error_rates(column: str, n_states: int, edges: NDArray[np.float64]) -> tuple
 
     model: Any = pm.modelcontext(None)
     model.add_coord(f"{column}_step", edges[:-1])
-    left = np.tile(np.arange(edges.size - 1.0, 0.0, -1.0), (n_states, 1))
-    share: Any = pm.Beta(f"{column}_share", np.float64(1), left, dims=("state", f"{column}_step"))
+    remaining = np.tile(np.arange(edges.size - 1.0, 0.0, -1.0), (n_states, 1))
+    share: Any = pm.Beta(
+        f"{column}_share", np.float64(1), remaining, dims=("state", f"{column}_step")
+    )
     slope: Any = pm.Normal(f"{column}_slope", np.float64(0), np.float64(SLOPE_SD), dims="state")
     pm.Deterministic(f"{column}_rate", stick(share, pt), dims=("state", f"{column}_value"))
     return share, slope
@@ -241,7 +242,7 @@ def drawn_error_rates(
         _drawn_steps(code[own], logit[own], len(edges) - 1, n_draws, random)
         for own in (state == number for number in range(len(states)))
     ]
-    share, slope = (np.stack([one[k] for one in drawn], axis=1) for k in (0, 1))
+    share, slope = (np.stack([of_state[k] for of_state in drawn], axis=1) for k in (0, 1))
     names = ("share", "slope", "rate")
     values = (share, slope, stick(share))
     return {f"{column}_{name}": value for name, value in zip(names, values, strict=True)}
@@ -278,8 +279,8 @@ def _drawn_steps(
     share = np.empty((n_draws, n_steps))
     for step in range(n_steps):
         below = np.exp(given[step]).cumsum(axis=1)[place]
-        found = (below < random.random((n_draws, 1)) * below[:, -1:]).sum(axis=1)
-        share[:, step] = expit(mode[step] + sd[step] * (GRID[found] + spread()))
+        cell_of = (below < random.random((n_draws, 1)) * below[:, -1:]).sum(axis=1)
+        share[:, step] = expit(mode[step] + sd[step] * (GRID[cell_of] + spread()))
     return share, mode[-1] + sd[-1] * (GRID[place] + spread())
 
 
@@ -289,7 +290,7 @@ def _mode_of_steps(
     """Mode of the shares' log odds and the slope of pairs in one state, and their deviations."""
     from scipy.special import expit, log_expit
 
-    left = np.arange(n_steps, 0.0, -1.0)
+    remaining = np.arange(n_steps, 0.0, -1.0)
     reached = [np.flatnonzero(code >= step) for step in range(n_steps)]
     rows = np.concatenate(reached)
     step = np.repeat(np.arange(n_steps), [there.size for there in reached])
@@ -299,16 +300,18 @@ def _mode_of_steps(
 
     def posterior(effects):
         odds, slope = effects[:-1], effects[-1]
-        prior = (log_expit(odds) + left * log_expit(-odds)).sum() - 0.5 * (slope / SLOPE_SD) ** 2
+        prior = (log_expit(odds) + remaining * log_expit(-odds)).sum() - 0.5 * (
+            slope / SLOPE_SD
+        ) ** 2
         return log_expit(np.where(taken, 1.0, -1.0) * (columns @ effects)).sum() + prior
 
-    mode = np.append(-np.log(left), 0.0)
+    mode = np.append(-np.log(remaining), 0.0)
     for _ in range(50):
         share, base = expit(columns @ mode), expit(mode[:-1])
         rise = columns.T @ (taken - share)
-        rise += np.append(1.0 - (1.0 + left) * base, -mode[-1] / SLOPE_SD**2)
+        rise += np.append(1.0 - (1.0 + remaining) * base, -mode[-1] / SLOPE_SD**2)
         bend = (columns * (share * (1.0 - share))[:, None]).T @ columns
-        bend += np.diag(np.append((1.0 + left) * base * (1.0 - base), SLOPE_SD**-2.0))
+        bend += np.diag(np.append((1.0 + remaining) * base * (1.0 - base), SLOPE_SD**-2.0))
         move = np.linalg.solve(bend, rise)
         if rise @ move < 1e-10:
             break

@@ -38,14 +38,10 @@ def grade_model(
     with :math:`\eta` the linear predictor of :func:`relevance_model`, x the scaled log of the fused
     rank in it, and :math:`v_1 < v_2 < \dots` the grades above the lowest, which is 0 where all that
     occur or are declared are above it. Topics differ in their share of high grades, by
-    :math:`u_{tk} \sim N(0, \sigma^2)`. What the ranks say of a grade beyond relevance is learned:
-    with :math:`\lambda_1 = 1`, :math:`\gamma_1 = 0` and no u the first two grades are cut from one
-    ordered scale (proportional odds, the cutpoints
-    :math:`\log(1 + e^{-a_1})` apart), with :math:`\lambda = \gamma = 0` relevant documents have the
-    same chance of a higher grade wherever they stand. Where runs rank the highest grade alone well
-    :math:`\gamma` is below 0: relevant documents at rank 100 hardly ever have it, those at rank 10
-    often do, and :math:`\log(1 + e^{\eta})`, next to 0 at both, does not tell them apart. From rank
-    300 or so on, where x is 1, few judgments tell any more, and it levels off. For two grades it is
+    :math:`u_{tk} \sim N(0, \sigma^2)`. With :math:`\lambda_1 = 1`, :math:`\gamma_1 = 0` and no u
+    the first two grades are cut from one ordered scale (proportional odds), with :math:`\lambda =
+    \gamma = 0` relevant documents have the same chance of a higher grade wherever they stand, and
+    with :math:`\gamma < 0` the runs rank the highest grade well. For two grades it is
     :func:`relevance_model`. The table of priors is its too, and four more:
 
     =====================  ==================  ===================================================
@@ -54,9 +50,9 @@ def grade_model(
     step_intercept         Normal(0, 1.5)      of documents that are relevant against all odds,
                                                between .05 and .95 reach the next grade
     step_slope             Normal(0.5, 0.5)    between 0 and 1 two times in three
-    step_log_rank          Normal(0, 1)        per standard deviation of log rank: may say nothing
-                                               beyond relevance, or half as much as of relevance
-    topic_step_sd          HalfNormal(1)       may be none; learned
+    step_log_rank          Normal(0, 1)        ranks may say nothing beyond relevance, or half as
+                                               much as they say of relevance
+    topic_step_sd          HalfNormal(1)       topics may not differ
     =====================  ==================  ===================================================
 
     The variables have the names of the table, and ``topic_step_effect`` holds u.

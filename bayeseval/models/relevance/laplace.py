@@ -91,8 +91,8 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
         chains.step(number < N_WARM)
         if number >= N_WARM:
             kept.append((chains.common.copy(), chains.own.copy(), dict(spreads.value)))
-    common, own = (np.concatenate([one[k] for one in kept], axis=-1) for k in (0, 1))
-    spread = {name: np.concatenate([one[2][name] for one in kept]) for name in spreads.value}
+    common, own = (np.concatenate([state[k] for state in kept], axis=-1) for k in (0, 1))
+    spread = {name: np.concatenate([state[2][name] for state in kept]) for name in spreads.value}
     values = _named(model, regression, common, own, spread)
     in_turn = _chain_by_chain(draws)
     values = {name: drawn[in_turn] for name, drawn in values.items()}
@@ -222,11 +222,11 @@ class Chains:
             moved = value + self._stretch[name] * self.random.standard_normal(value.size)
             factor = np.exp(moved - value)
             there = linear + (factor - 1.0) * part
-            found = self.regression.likelihood(bent(there, self.common))
-            gain = found - known
+            proposed = self.regression.likelihood(bent(there, self.common))
+            gain = proposed - known
             gain += self.spreads.log_prior(name, moved) - self.spreads.log_prior(name, value)
             taken = np.log(self.random.random(value.size)) < gain
-            linear, known = np.where(taken, there, linear), np.where(taken, found, known)
+            linear, known = np.where(taken, there, linear), np.where(taken, proposed, known)
             self.spreads.value[name] = np.where(taken, moved, value)
             effects = self.common[columns] if common else self.own[:, columns]
             effects *= np.where(taken, factor, 1.0)

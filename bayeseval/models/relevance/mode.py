@@ -181,9 +181,9 @@ class Spreads:
         known = density(here)
         for _ in range(6):
             there = here + step[:, None] * random.standard_normal(here.shape)
-            found = density(there)
-            taken = np.log(random.random(self.n_draws)) < found - known
-            here, known = np.where(taken, there, here), np.where(taken, found, known)
+            proposed = density(there)
+            taken = np.log(random.random(self.n_draws)) < proposed - known
+            here, known = np.where(taken, there, here), np.where(taken, proposed, known)
         return here
 
 
@@ -214,14 +214,14 @@ def normal_start(
     regression: Regression, data: dict[str, NDArray]
 ) -> tuple[NDArray, NDArray, Arrow, Spreads]:
     """Mode (common and topics' effects), its curvature, and spreads for all chains."""
-    one = Spreads(regression, data)
-    common, own = one.mean.copy(), np.zeros(regression.own.shape[::2])
+    spreads = Spreads(regression, data)
+    common, own = spreads.mean.copy(), np.zeros(regression.own.shape[::2])
     for number in range(15):
         n_steps = N_NEWTON if number == 0 else 2
-        common, own, arrow = _newton(regression, one, common, own, n_steps)
-        _learn(one, common, own, arrow)
-    common, own, arrow = _newton(regression, one, common, own, N_NEWTON)
-    return common, own, arrow, one.of_many(N_CHAINS)
+        common, own, arrow = _newton(regression, spreads, common, own, n_steps)
+        _fixed_point(spreads, common, own, arrow)
+    common, own, arrow = _newton(regression, spreads, common, own, N_NEWTON)
+    return common, own, arrow, spreads.of_many(N_CHAINS)
 
 
 def _newton(
@@ -259,7 +259,7 @@ def _newton(
     return common, own, arrow
 
 
-def _learn(spreads: Spreads, common: NDArray, own: NDArray, arrow: Arrow) -> None:
+def _fixed_point(spreads: Spreads, common: NDArray, own: NDArray, arrow: Arrow) -> None:
     """One round of the fixed point of the standard deviations."""
     covariance, own_covariance = arrow.covariances()
     for name in spreads.shrunk:

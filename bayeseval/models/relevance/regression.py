@@ -57,7 +57,7 @@ class Steps(NamedTuple):
         logit[self.topic, self.row] += common[self.slopes][self.step] * above
         return logit
 
-    def passed_on(self, left: NDArray, logit: NDArray, common: NDArray) -> NDArray[np.float64]:
+    def passed_on(self, residual: NDArray, logit: NDArray, common: NDArray) -> NDArray[np.float64]:
         """Gradient (step, draw) in the slopes of a log likelihood whose one in ``logit`` is left.
 
         ``left`` (topic, row, draw) is changed in place to that in the linear predictors.
@@ -69,9 +69,9 @@ class Steps(NamedTuple):
         for step in range(len(slopes)):
             own = self.step == step
             topic, row, parent = self.topic[own], self.row[own], self.parent[own]
-            above, found = logit[topic, parent], left[topic, row]
-            rise[step] = (found * np.logaddexp(0.0, above)).sum(axis=0)
-            left[topic, parent] += slopes[step] * expit(above) * found
+            above, own_residual = logit[topic, parent], residual[topic, row]
+            rise[step] = (own_residual * np.logaddexp(0.0, above)).sum(axis=0)
+            residual[topic, parent] += slopes[step] * expit(above) * own_residual
         return rise
 
     def tangent(
@@ -119,7 +119,7 @@ def step_rows(grade: NDArray[np.integer], n_steps: int) -> tuple[NDArray, NDArra
     """
     at = [np.flatnonzero(grade > step) for step in range(n_steps)]
     document = np.concatenate([np.zeros(0, dtype=np.int64), *at])
-    step = np.repeat(np.arange(n_steps), [one.size for one in at])
+    step = np.repeat(np.arange(n_steps), [reached.size for reached in at])
     return document, step, (grade[document] > step + 1).astype(np.int64)
 
 
@@ -213,12 +213,12 @@ class Regression(NamedTuple):
 
         ``logit`` are the log odds of effects of which the ``common`` ones are (column, draw).
         """
-        likelihood, left = self._residuals(logit)
-        rise_of_slopes = self.steps.passed_on(left, logit, common)
+        likelihood, residual = self._residuals(logit)
+        rise_of_slopes = self.steps.passed_on(residual, logit, common)
         n_columns = self.common.shape[2]
-        rise = self.common.reshape(-1, n_columns).T @ left.reshape(-1, left.shape[2])
+        rise = self.common.reshape(-1, n_columns).T @ residual.reshape(-1, residual.shape[2])
         rise[self.steps.slopes] = rise_of_slopes
-        return likelihood, rise, self.own.transpose(0, 2, 1) @ left
+        return likelihood, rise, self.own.transpose(0, 2, 1) @ residual
 
     def _residuals(self, logit: NDArray) -> tuple[NDArray, NDArray]:
         """Log likelihood (draw,), and relevance less its probability (topic, row, draw)."""
@@ -264,8 +264,8 @@ class Arrow:
         self._own = np.linalg.inv(np.linalg.cholesky(block))  # (topic, column, column)
         self._arm = self._own @ (own @ weighted)
         arm = self._arm.reshape(-1, n_columns)
-        left = border + np.diag(precision) - arm.T @ arm
-        self._common = np.linalg.inv(np.linalg.cholesky(left))
+        remainder = border + np.diag(precision) - arm.T @ arm
+        self._common = np.linalg.inv(np.linalg.cholesky(remainder))
 
     def effects(self, common: NDArray, own: NDArray) -> tuple[NDArray, NDArray]:
         """Common and topics' effects of noise (column, draw) and (topic, own column, draw)."""

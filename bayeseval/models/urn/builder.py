@@ -44,64 +44,18 @@ def urn_model(
     .. math:: P(1 \mid b, c) = \frac{M_t - b}{(M_t - b) + w_r (N_t - M_t - c)}, \quad
               logit\, q_t \sim N(\mu_q, \tau), \quad \log w_r \sim N(\mu_w, \sigma)
 
-    Topic effects are in q alone: in log w they would do the same. What the top of a list tells is
-    the *contrast* logit q - log w, the log odds of relevance at the first rank (of two urns: in the
-    list of the documents that no other run shows); q and w apart are
-    known only as far as the urn runs out, or from the prior. So ``population_contrast`` and
-    ``contrast`` (run) are variables of the model; read them, and the two apart only after a look at
-    :func:`bayeseval.inference.prior_overlap`.
-
-    **Documents that other runs show.** Real runs agree: a document at the top of many is more
-    likely relevant than one that a single run shows, and the documents that nobody judged are of
-    the second kind. Drawing from a part of the documents only is an urn again (a ranking by
-    successive draws, cut to a set that was chosen without looking at it, is one by the same
-    weights: Luce's axiom), so with ``documents="unshared"`` each run has two urns per topic, by
-    what the *other* runs show at their first ``depth`` ranks:
-
-    * what some other run shows is all judged: an urn with M known, which tells how well the run
-      sorts (variable ``shared_relevance``);
-    * what no other run shows. Of these the run has a few at its own first ``depth`` ranks, judged
-      because it is pooled, and the rest further down, of which nobody judged any (``relevance``).
-      So the judged ones are the beginning of the run's list in this urn whatever the other runs
-      do, and what was judged is ignorable. M is Binomial for each run, as the sets differ from run
-      to run. They overlap, so :math:`q_t` stands for the share that is relevant among these very
-      documents, which scores depend on, and not for a rate that they were drawn with; its width is
-      not calibrated.
-
-    With ``documents="all"`` there is one urn a topic with all documents of the frame and M common
-    to all runs: the model of the paper. Its likelihood, of the colours at the first ranks, is right
-    for runs that are independent given M. Scores from it are for a single run: what several runs
-    have pooled is better than what they have not, and the urn does not know it.
-
-    **Composite likelihood.** The runs' likelihoods are multiplied. With ``documents="all"`` and
-    weight 1 that is exact for runs that are independent given M, and of real runs, which agree more
-    than their colours say, it is a composite likelihood, as it always is with two urns, where each
-    factor takes as given what the other runs show. The likelihood of the lists that share documents
-    is raised to the power ``likelihood_weight``; ``"judgments"``, the default, is the number of
-    judged documents over that of the places where they stand, so that every judgment counts once:
-    a rule of thumb, whose coverage on real and on simulated runs is in
-    ``benchmarks/urn_pools/README.md``. The lists of documents that no other run shows have no
-    document in common, and the weight 1.
-
-    =================  ==================  =====================================================
-    name in priors     default             why
-    =================  ==================  =====================================================
-    logit_prevalence   Normal(-2, 1.5)     mean of logit q: from .7 % to 72 % of a frame relevant
-    log_odds           Normal(-1.5, 1.5)   mean of log w: from chance to odds of 90 for relevant
-    topic_sd           HalfNormal(1)       poor and rich topics of one collection differ up to
-                                           twentyfold in odds
-    run_sd             HalfNormal(1)       the same for good and bad runs
-    =================  ==================  =====================================================
-
-    Estimand: the parameters, and the relevance at the unjudged ranks
-    (:func:`bayeseval.posterior_scores`). Random: M, the draws of the runs, the parameters. Assumed:
-    equation 12, one w per run on all topics. What breaks it: documents of more than two weights
-    within an urn (relevance that falls with rank faster than the urn runs out); topics on which a
-    run does better than on others, which make intervals per topic too narrow; a frame that holds
-    documents unlike those judged; a pool of few runs, in which a document that one run alone ranks
-    first is a worse one than the many that it has to itself further down. Each run is drawn by
-    itself: the scores of each are meant, not the differences of two. Cost: some ten minutes of a
-    core for 126 runs and 50 topics to depth 10, with the scores.
+    With ``documents="unshared"`` each run has two urns per topic: the documents that some *other*
+    run shows at its first ``depth`` ranks, all judged, so that M is known (``shared_relevance``);
+    and those that no other run shows (``relevance``), of which the judged ones are the beginning of
+    the run's list, so that what was judged is ignorable. With ``documents="all"`` there is one urn
+    a topic, the model of the paper. The likelihoods of the runs are multiplied (a composite
+    likelihood, since runs share documents); that of shared lists is raised to
+    ``likelihood_weight``, by default judged documents per judged place. The priors are
+    logit_prevalence Normal(-2, 1.5), the mean of logit q; log_odds Normal(-1.5, 1.5), the mean of
+    log w; topic_sd and run_sd HalfNormal(1). From the top of a list only the *contrast* logit q -
+    log w is well known: see :func:`bayeseval.inference.prior_overlap`. What breaks it: documents of
+    more than two weights within an urn, a pool of few runs. Each run is drawn by itself:
+    differences of runs are not meant.
 
     Parameters
     ----------
@@ -114,9 +68,8 @@ def urn_model(
     documents : {"unshared", "all"}
         Two urns or one, see above.
     gaps : {"refuse", "ignorable"}
-        Refuse unjudged documents at the first ``depth`` ranks, or, with ``documents="all"``, sum
-        over them exactly: right only if being judged depended neither on relevance nor on other
-        rankings.
+        Refuse unjudged documents at the first ranks, or, with ``documents="all"``, sum over them:
+        right only if being judged depended neither on relevance nor on other rankings.
     likelihood_weight : float or "judgments"
         Power of the likelihood of lists that share documents, in (0, 1].
     relevance_level : int
@@ -124,36 +77,30 @@ def urn_model(
     runs : list of str, optional
         Runs to fit; default: those of the depth pool, or those that contributed.
     priors : dict, optional
-        Other numbers for the table's: (mean, sd) or a scale.
+        Other numbers.
 
     Returns
     -------
     pymc.Model
-        Dims topic, run, rank. The variables ``relevance`` (topic, run, rank) and, for two urns,
-        ``shared_relevance`` are not observed: what is known is in the data ``judged_NAME``, and
-        :func:`bayeseval.fit` observes them.
+        The variables ``relevance`` (topic, run, rank) and ``shared_relevance`` are not observed:
+        what is known is in the data ``judged_NAME``, and :func:`bayeseval.fit` observes them.
 
     Raises
     ------
     ValueError
-        A random design (a sample that favours documents that other runs rank high is not ignorable
-        for one run's urn), gaps, replicates, no judgments, ``depth`` deeper than the pool, an
-        unknown run, prior or option.
+        A random design, gaps, replicates, no judgments, a depth below the pool, unknown names.
 
     References
     ----------
-    Park, Uncertainty in Rank-Biased Precision, ADCS 2016, section 3.1, equations 9 to 12,
-    doi:10.1145/3015022.3015029. Luce, Individual Choice Behavior (1959). Ribatet, Cooley and
-    Davison, "Bayesian inference from composite likelihoods", Statistica Sinica 22 (2012).
+    Park, Uncertainty in Rank-Biased Precision, ADCS 2016, section 3.1, doi:10.1145/3015022.3015029.
+    Ribatet, Cooley and Davison, "Composite likelihoods", Statistica Sinica 22 (2012).
 
     Examples
     --------
     >>> import bayeseval as be
-    >>> collection = be.simulate.urn_collection(
-    ...     [0.05, 0.1, 0.2], n_topics=4, n_documents=200, prevalence=0.2, random_seed=1
-    ... )
-    >>> pool = be.designs.depth_pool(collection, 5)
-    >>> sampled = be.reveal(collection, pool, be.draw(pool, random_seed=1))
+    >>> lists = be.simulate.urn_collection([0.05, 0.1], n_topics=4, prevalence=0.2, random_seed=1)
+    >>> pool = be.designs.depth_pool(lists, 5)
+    >>> sampled = be.reveal(lists, pool, be.draw(pool, random_seed=1))
     >>> model = be.models.urn_model(sampled, depth=5, frame="retrieved")
     >>> [variable.name for variable in model.free_RVs][-2:]
     ['relevance', 'shared_relevance']
@@ -192,9 +139,9 @@ def urn_model(
             judgments = judgments_each(own, 1.0)[0], judgments_each(shared, weight)[1]
             log_odds, logit = effects(values, own.shape, judgments)
             n_others, relevant = tops.n_others
-            left = n_documents[:, None] - n_others
+            unshown = n_documents[:, None] - n_others
             each = pt.broadcast_to(logit[:, None], own.shape[:2])
-            urns("relevance", own[:, :, None], log_odds, left, logit_prevalence=each)
+            urns("relevance", own[:, :, None], log_odds, unshown, logit_prevalence=each)
             urns("shared_relevance", shared, log_odds, n_others, weight, n_relevant=relevant)
     return model
 
@@ -212,8 +159,8 @@ def _check_options(documents: str, gaps: str, likelihood_weight) -> None:
         )
 
 
-def _weight(asked: float | str, colour: NDArray[np.int8], n_judged: int) -> float:
-    return judgment_share(colour, n_judged) if isinstance(asked, str) else float(asked)
+def _weight(weight: float | str, colour: NDArray[np.int8], n_judged: int) -> float:
+    return judgment_share(colour, n_judged) if isinstance(weight, str) else float(weight)
 
 
 def _constants(tops: Tops, documents: str, weight: float, shared_weight: float) -> None:

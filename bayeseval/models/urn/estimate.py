@@ -33,36 +33,23 @@ def urn_estimate(
     its relevance ratio, the weight of a non-relevant document in units of that of a relevant one.
 
     Estimand: q and w of the urn. Random: M and the draws. From the top of a list the two are nearly
-    not identified apart when N is large: only the depletion of the urn tells them apart. What the
-    judged ranks do identify is the *contrast* logit q - log w, the log odds of relevance at the
-    first rank; read that, and of q its interval by the likelihood ratio. Standard errors come from
-    the observed information. Where the likelihood is as flat as that, those of logit q and log w do
-    not say how flat: they are smallest where the estimate happens to be too low, and a small one is
-    no sign that q is known. **Measured** on 150 collections each (errors .02 to .04): in five urns
-    with 5 to 10 judged ranks of N = 100 or 1,000, q from .02 to .3, 90 % intervals by the standard
-    error held logit q in .30 to .79, of the estimates with one below .4 in 0 to .59, those by the
-    likelihood ratio in .84 to .92; where 50 or 60 ranks of 60 or 100 are judged both did in .91 to
-    .93. The contrast is held by its standard error in .84 to .93. Runs that share documents are not
-    independent given M and w: with several runs this is a composite likelihood, whose standard
-    errors and intervals are too small. What breaks it: topics of unlike difficulty (w is common to
-    all of them); M more variable than Binomial; gaps that are not ignorable. Cost: runs times
-    topics times N times depth per evaluation, some thousand evaluations, and two per run for the
-    standard errors.
+    not identified apart when N is large: only the depletion of the urn tells them apart. Well known
+    is the *contrast* logit q - log w, the log odds of relevance at the first rank; read that, and
+    of q its interval by the likelihood ratio. The standard errors of logit q and log w come from
+    the observed information and are often much too small where the judged ranks are few. Runs that
+    share documents are not independent given M and w: with several runs this is a composite
+    likelihood, whose standard errors and intervals are too small. What breaks it: topics of unlike
+    difficulty; M more variable than Binomial; gaps that are not ignorable.
 
     Gaps, unjudged documents at the first `depth` ranks, may be summed over only if, given what is
-    judged, being judged does not depend on the relevance of what is not: ignorable are ranks left
-    out by lot, or by a rule that looks at the rank alone, such as judging one run to another depth
-    in each topic. Gaps are *not* ignorable where judging depended on other runs' rankings, as in
-    pools: another run's top holds more of the relevant documents, so the judged part of an unpooled
-    run is better than the run, and so are the judged ranks below the depth of the pool. Nothing in
-    the likelihood shows it and the standard errors stay small. Hence by default any gap is refused;
-    runs of a pool, down to its depth, have none. A topic without any judgment says nothing.
+    judged, being judged does not depend on the relevance of what is not: ranks left out by lot, or
+    by a rule that looks at the rank alone. Pools are *not* like that: the judged part of an
+    unpooled run is better than the run. By default any gap is refused.
 
     Parameters
     ----------
     collection : DataTree
-        Rankings and judgments, without replicates and without a random design: under unequal
-        probabilities the judged documents are not the top of the lists.
+        Rankings and judgments, without replicates and without a random design.
     n_documents : int or DataArray (topic,)
         N: documents that could be drawn, the topic's frame, the same for all runs.
     depth : int
@@ -75,54 +62,48 @@ def urn_estimate(
     gaps : {"refuse", "ignorable"}
         Refuse gaps, or sum over them exactly; those at the end of a list are cut off.
     profile : array of float, optional
-        Values of logit q for the profile likelihood; by default 13 from 3 below the estimate to 3
-        above.
+        Values of logit q for the profile likelihood; by default 13 around the estimate.
     ci_prob : float
         Coverage of the interval of logit q.
 
     Returns
     -------
     Dataset
-        ``logit_q``, ``log_odds`` (run), which is log w, the log of the relevance ratio (not of
-        odds of relevance), and ``contrast`` (run), each with ``_standard_error``;
-        ``logit_q_interval`` (ci_bound) by the likelihood ratio, infinite where the likelihood does
-        not fall far enough down to -14 or up to 8;
-        ``relevant_probability``, ``log_likelihood``; ``covariance`` (parameter,
-        parameter_other) of logit q and log w; ``profile_log_likelihood`` (logit) and
-        ``profile_log_odds`` (logit, run): the likelihood and the log w that go best with a given
-        logit q. Standard errors are NaN where the information is singular.
+        ``logit_q``, ``log_odds`` (run), which is log w, and ``contrast`` (run), each with
+        ``_standard_error`` (NaN where the information is singular); ``logit_q_interval`` (ci_bound)
+        by the likelihood ratio, infinite where the likelihood does not fall far enough;
+        ``relevant_probability``, ``log_likelihood``; ``covariance`` (parameter, parameter_other);
+        ``profile_log_likelihood`` (logit) and ``profile_log_odds`` (logit, run).
 
     Raises
     ------
     ValueError
         Replicates, a random design, no judged document, ``depth`` below 1 or deeper than the pool,
-        N below what the lists hold, an unknown run or one that is not of the pool, gaps that are
-        not said to be ignorable.
+        N below what the lists hold, an unknown run or one that is not of the pool, gaps.
 
     References
     ----------
-    Park, Uncertainty in Rank-Biased Precision, ADCS 2016, section 3.1 (the model; its parameters
-    are left open in section 4), doi:10.1145/3015022.3015029.
+    Park, Uncertainty in Rank-Biased Precision, ADCS 2016, section 3.1, doi:10.1145/3015022.3015029.
 
     Examples
     --------
     >>> import numpy as np, bayeseval as be
-    >>> collection = be.simulate.urn_collection(
+    >>> lists = be.simulate.urn_collection(
     ...     [0.1], n_topics=40, n_documents=60, prevalence=0.2, depth=60, random_seed=1
     ... )
-    >>> fit = be.residual.urn_estimate(collection, n_documents=60, depth=60)
+    >>> fit = be.residual.urn_estimate(lists, n_documents=60, depth=60)
     >>> fit.relevant_probability.item(), float(np.exp(fit.log_odds[0]))
     (0.2004, 0.102)
     """
     check_ci_prob(ci_prob)
-    asked = {"depth": depth, "relevance_level": relevance_level, "gaps": gaps}
-    lists, run = urn_lists(collection, n_documents, runs=runs, **asked)
+    options = {"depth": depth, "relevance_level": relevance_level, "gaps": gaps}
+    lists, run = urn_lists(collection, n_documents, runs=runs, **options)
     best, bounds = _maximum_within(lists, ci_prob)
     points = best[0] + np.linspace(-3.0, 3.0, 13) if profile is None else np.asarray(profile)
     covariance = _covariance(lists, best)
     error = np.sqrt(np.diag(covariance))
     contrast = covariance[0, 0] + np.diag(covariance)[1:] - 2.0 * covariance[0, 1:]
-    value, along = _profile(lists, best, points)
+    held = [_held(lists, best, logit) for logit in track(points.tolist(), "profile likelihood")]
     names = ["logit_q", *(f"log_odds[{label}]" for label in run)]
     return xr.Dataset(
         {
@@ -136,8 +117,11 @@ def urn_estimate(
             "contrast_standard_error": ("run", np.sqrt(contrast)),
             "log_likelihood": lists.log_likelihood(best)[0],
             "covariance": (("parameter", "parameter_other"), covariance),
-            "profile_log_likelihood": ("logit", value),
-            "profile_log_odds": (("logit", "run"), along),
+            "profile_log_likelihood": (
+                "logit",
+                [lists.log_likelihood(parameters)[0] for parameters in held],
+            ),
+            "profile_log_odds": (("logit", "run"), np.reshape(held, (-1, best.size))[:, 1:]),
         },
         coords={
             "run": run,
@@ -146,7 +130,7 @@ def urn_estimate(
             "parameter": names,
             "parameter_other": names,
         },
-        attrs=asked | {"ci_prob": ci_prob},
+        attrs=options | {"ci_prob": ci_prob},
     )
 
 
@@ -194,12 +178,12 @@ class UrnLists(NamedTuple):
 
 
 def urn_lists(
-    collection: xr.DataTree, n_documents: int | xr.DataArray, **asked
+    collection: xr.DataTree, n_documents: int | xr.DataArray, **options
 ) -> tuple[UrnLists, NDArray[np.str_]]:
     """Judged tops of the runs, checked, and the labels of these runs; asked as `urn_estimate`."""
     check_collection(collection)
     every = np.ones(collection.sizes["pair"], dtype=bool)
-    tops = judged_tops(collection, frame=every, **asked)
+    tops = judged_tops(collection, frame=every, **options)
     labels = tops.coords
     numbers = n_documents
     if isinstance(n_documents, xr.DataArray):
@@ -253,10 +237,10 @@ def _maximum(
     reach = (LOGIT_RANGE[0] - LOG_ODDS_RANGE[1], LOGIT_RANGE[1] - LOG_ODDS_RANGE[0])
     bounds = [LOGIT_RANGE if logit is None else (logit, logit)] + [reach] * (begin.size - 1)
     begin[0] = begin[0] if logit is None else logit
-    found = minimize(
+    optimum = minimize(
         loss, begin, jac=True, bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-13}
     )
-    return turned(found.x)
+    return turned(optimum.x)
 
 
 def _held(lists: UrnLists, near: NDArray[np.float64], logit: float) -> NDArray[np.float64]:
@@ -336,13 +320,3 @@ def _covariance(lists: UrnLists, best: NDArray[np.float64]) -> NDArray[np.float6
     if np.linalg.eigvalsh(information).min() <= 1e-9:
         return np.full(information.shape, np.nan)
     return np.linalg.inv(information)
-
-
-def _profile(lists: UrnLists, best, points) -> tuple[NDArray, NDArray]:
-    """Largest log-likelihood at every logit q, and the log w it is reached with."""
-    value, along = np.empty(points.size), np.empty((points.size, best.size - 1))
-    for index, logit in enumerate(track(points.tolist(), "profile likelihood")):
-        held = _held(lists, best, logit)
-        value[index] = lists.log_likelihood(held)[0]
-        along[index] = held[1:]
-    return value, along

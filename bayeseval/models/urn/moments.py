@@ -203,9 +203,9 @@ def _mixed_moments(n_documents, number_chance, odds, weight):
     mean, square = 0.0, 0.0
     for n_relevant in range(n_documents + 1):
         if number_chance[n_relevant] > 1e-20:
-            one = contribution_moments(n_documents, n_relevant, odds, weight)
-            mean += number_chance[n_relevant] * one[0]
-            square += number_chance[n_relevant] * one[1]
+            of_number = contribution_moments(n_documents, n_relevant, odds, weight)
+            mean += number_chance[n_relevant] * of_number[0]
+            square += number_chance[n_relevant] * of_number[1]
     return mean, square
 
 

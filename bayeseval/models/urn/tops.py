@@ -84,22 +84,22 @@ class Tops:
         """Whole rankings of the runs."""
         return Rankings.of(self.collection, self.run)
 
-    def count(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def count(self, selected: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Number of chosen documents in each topic."""
-        topic = self.collection["pair_topic"].to_numpy()[chosen]
+        topic = self.collection["pair_topic"].to_numpy()[selected]
         return np.bincount(topic, minlength=self.collection.sizes["topic"]).astype(np.int64)
 
-    def n_shown(self, chosen: NDArray[np.bool_]) -> int:
+    def n_shown(self, selected: NDArray[np.bool_]) -> int:
         """Number of chosen documents that are judged and that a run shows at its first ranks."""
-        return int((chosen & (self.shown_by > 0) & (self.relevance >= 0)).sum())
+        return int((selected & (self.shown_by > 0) & (self.relevance >= 0)).sum())
 
-    def lists(self, chosen: NDArray[np.bool_]) -> NDArray[np.int8]:
+    def lists(self, selected: NDArray[np.bool_]) -> NDArray[np.int8]:
         """Relevance (topic, run, rank) of the chosen documents among the first ranks, in order.
 
         A list is shorter than ``depth`` where some documents there are not chosen: -1 after them.
         """
         ranking = np.swapaxes(self.rankings.top(self.depth).pair, 0, 1)
-        colour, _ = _moved_up((ranking >= 0) & chosen[ranking], self.relevance[ranking])
+        colour, _ = _moved_up((ranking >= 0) & selected[ranking], self.relevance[ranking])
         short = self.depth - colour.shape[2]
         padded = np.pad(colour, ((0, 0), (0, 0), (0, short)), constant_values=UNJUDGED)
         return np.where(padded == NOTHING, UNJUDGED, padded).astype(np.int8)
@@ -114,12 +114,12 @@ class Tops:
         number of places that the first ``depth`` ranks fill.
         """
         ranking = self.rankings.pair[:, topic, :length]
-        found = (ranking >= 0) & self.in_frame[ranking]
+        member = (ranking >= 0) & self.in_frame[ranking]
         if own:
-            found[:, : self.depth] &= self.shown_by[ranking[:, : self.depth]] == 1
-            found[:, self.depth :] &= self.shown_by[ranking[:, self.depth :]] == 0
-        colour, rank = _moved_up(found, self.relevance[ranking])
-        return colour, rank, found[:, : self.depth].sum(axis=1)
+            member[:, : self.depth] &= self.shown_by[ranking[:, : self.depth]] == 1
+            member[:, self.depth :] &= self.shown_by[ranking[:, self.depth :]] == 0
+        colour, rank = _moved_up(member, self.relevance[ranking])
+        return colour, rank, member[:, : self.depth].sum(axis=1)
 
     def check_gaps(self) -> None:
         """Refuse an unjudged document of the frame at the first ranks of a run."""
@@ -154,10 +154,10 @@ class Tops:
         )
 
 
-def checked_tops(collection: xr.DataTree, *, documents: str, **asked) -> Tops:
+def checked_tops(collection: xr.DataTree, *, documents: str, **options) -> Tops:
     """Tops of a collection that ``urn_model`` may be fitted to; errors are its own."""
     check_collection(collection)
-    tops = judged_tops(collection, **asked)
+    tops = judged_tops(collection, **options)
     if documents == "unshared":
         tops.check_shown()
     if "design" in collection.children and (tops.relevance[tops.in_frame] >= 0).all():
@@ -234,15 +234,15 @@ def judgment_share(colour: NDArray[np.int8], n_judged: int) -> float:
 
 
 def _moved_up(
-    found: NDArray[np.bool_], relevance: NDArray[np.int8]
+    member: NDArray[np.bool_], relevance: NDArray[np.int8]
 ) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
     """Relevance (..., place) of the ranks found, without the others between them, and their ranks.
 
     Past the last place the relevance is -2.
     """
-    order = np.argsort(~found, axis=-1, kind="stable")
-    width = max(1, int(found.sum(axis=-1).max(initial=1)))
-    known = np.where(found, relevance, NOTHING)
+    order = np.argsort(~member, axis=-1, kind="stable")
+    width = max(1, int(member.sum(axis=-1).max(initial=1)))
+    known = np.where(member, relevance, NOTHING)
     colour = np.take_along_axis(known, order, axis=-1)[..., :width]
     return np.ascontiguousarray(colour, dtype=np.int8), order[..., :width]
 
@@ -318,9 +318,15 @@ class UrnDraws:
         number, seeds = self._number[topic].tolist(), self._seeds[topic].tolist()
         filled = np.empty((self.n_draws, *colour.shape), dtype=np.int8)
         urns = np.array_split(np.arange(len(colour)), len(number))  # the runs that draw from each
-        for some, size, seed in zip(urns, number, seeds, strict=True):
-            filled[:, some], _ = filled_topic(
-                seed, colour[some], judged[some], self._log_odds[:, some], logit, size, self._weight
+        for sharing, size, seed in zip(urns, number, seeds, strict=True):
+            filled[:, sharing], _ = filled_topic(
+                seed,
+                colour[sharing],
+                judged[sharing],
+                self._log_odds[:, sharing],
+                logit,
+                size,
+                self._weight,
             )
         return filled
 
@@ -349,12 +355,12 @@ class UrnDraws:
         """Scores (measure, run) by the judged documents alone."""
         return self._weight_of(topic, weight, self.tops.relevance == 1)
 
-    def _weight_of(self, topic: int, weight: list[NDArray], chosen: NDArray[np.bool_]) -> NDArray:
+    def _weight_of(self, topic: int, weight: list[NDArray], selected: NDArray[np.bool_]) -> NDArray:
         """Weight (measure, run) of the ranks of some pairs of the collection (pair,)."""
         length = max(part.size for part in weight)
         ranking = self.tops.rankings.pair[:, topic, :length]
-        there = (ranking >= 0) & chosen[ranking]
-        return np.stack([there[:, : part.size].astype(float) @ part for part in weight])
+        counted = (ranking >= 0) & selected[ranking]
+        return np.stack([counted[:, : part.size].astype(float) @ part for part in weight])
 
 
 def weighted_sums(filled: NDArray[np.int8], worth: NDArray[np.float64]) -> NDArray[np.float64]:
