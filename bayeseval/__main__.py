@@ -29,7 +29,7 @@ def main() -> int:
 def _open_missing() -> None:
     """Give the streams that are closed (``2>&-``) to nobody, so that no file takes their numbers.
 
-    What cannot be written to stdout is told where it is written.
+    An error of stdout is reported where it is written.
     """
     for number in (1, 2):
         try:

@@ -169,7 +169,6 @@ BAD = [
     (f"{FIT} --output out --model urn", "--model urn needs --pool-depth"),
     (f"{FIT} --output out --pool-depth 5", "--model urn, not with --model relevance"),
     (f"{URN} 0", "--pool-depth", "1"),
-    (f"{URN} 5 -m AP", "AP has no posterior scores"),
     (f"{URN} 6 --depth 5", "--depth 5", "--pool-depth 6"),
     (f"{FIT} --output out --depth 9", "--depth 9 is below the cutoff of P@10"),
     (f"{URN} 20", "unjudged document", "judged to one depth"),

@@ -22,24 +22,38 @@ MEASURES = ["P@10", "RBP(p=0.8)", "AP"]
 FLAGS = ["-m", "P@10", "-m", "RBP(p=0.8)", "-m", "AP"]
 
 
-def evaluated(files, estimator="assumed"):
+@pytest.fixture
+def evaluate(command, files):
+    """Evaluate runs by complete judgments."""
+
+    def run(*words, runs="a", qrels="qrels"):
+        paths = [files / name for name in runs]
+        return command("evaluate", files / qrels, *paths, "--estimator", "assumed", *words)
+
+    return run
+
+
+def in_csv(answer):
+    """Rows of an answer without mistake."""
+    assert answer[0] == 0, answer[2]
+    return list(csv.DictReader(io.StringIO(answer[1])))
+
+
+@pytest.fixture
+def scores(files):
     collection = be.read_collection(str(files / "qrels"), [str(files / name) for name in "abc"])
-    return be.evaluate(collection, MEASURES, estimator=estimator)
+    return be.evaluate(collection, MEASURES, estimator="assumed")
 
 
-def test_csv_has_the_columns_and_the_numbers_of_evaluate(command, files):
-    code, out, err = command(
-        "evaluate", files / "qrels", files / "a", files / "b", files / "c", *FLAGS,
-        "--estimator", "assumed", "--per-topic", "--format", "csv",
-    )  # fmt: skip
+def test_csv_has_the_columns_and_the_numbers_of_evaluate(evaluate, scores):
+    code, out, err = evaluate(*FLAGS, "--per-topic", "--format", "csv", runs="abc")
     assert (code, out.splitlines()[0]) == (0, f"{HEADER},{FURTHER}")
     rows = pd.read_csv(io.StringIO(out), dtype={"topic": str})
-    order = [(run, topic) for run in "abc" for topic in ("1", "2", "10", "all")]
+    order = [(run, topic) for run in "abc" for topic in (*TOPICS, "all")]
     assert list(rows[["run", "topic"]].drop_duplicates().itertuples(index=False, name=None)) == (
         order
     )
     assert set(rows["estimator"]) == {"assumed"}
-    scores = evaluated(files)
     mean = be.mean_over_topics(scores)
     for row in rows.itertuples():
         place = {"run": row.run, "measure": row.measure}
@@ -47,33 +61,24 @@ def test_csv_has_the_columns_and_the_numbers_of_evaluate(command, files):
         assert row.estimate == pytest.approx(known["estimate"].item(), abs=1e-15)
 
 
-def test_the_order_of_lines_and_the_blanks_between_fields_do_not_matter(command, files):
-    words = [*FLAGS, "--estimator", "assumed", "--format", "csv", "--per-topic"]
-    first = command("evaluate", files / "qrels", files / "a", *words)
+def test_the_order_of_lines_and_the_blanks_between_fields_do_not_matter(evaluate, files):
+    words = [*FLAGS, "--format", "csv", "--per-topic"]
+    first = evaluate(*words)
     rng = np.random.default_rng(5)
     for name in ("qrels", "a"):
         lines = [line.replace(" ", "\t  ") for line in (files / name).read_text().splitlines()]
         (files / name).write_text("# shuffled\n" + "\n\n".join(rng.permutation(lines)) + "\n")
-    assert first[0] == 0
-    assert command("evaluate", files / "qrels", files / "a", *words) == first
+    assert first[0] == 0 and evaluate(*words) == first
 
 
-def test_without_per_topic_only_the_mean_is_written(command, files):
-    code, out, err = command(
-        "evaluate", files / "qrels", files / "a", "-m", "P@10", "--estimator", "assumed",
-        "--format", "csv",
-    )  # fmt: skip
-    rows = list(csv.DictReader(io.StringIO(out)))
-    assert code == 0
-    assert [(row["run"], row["topic"], row["measure"]) for row in rows] == [("a", "all", "P@10")]
-    assert (rows[0]["lower"], rows[0]["upper"]) == ("", "")
+def test_without_per_topic_only_the_mean_is_written(evaluate):
+    (row,) = in_csv(evaluate("-m", "P@10", "--format", "csv"))
+    assert (row["run"], row["topic"], row["measure"]) == ("a", "all", "P@10")
+    assert (row["lower"], row["upper"]) == ("", "")
 
 
-def test_json_says_what_was_asked_and_has_null_where_there_is_no_number(command, files):
-    code, out, err = command(
-        "evaluate", files / "qrels", files / "a", "-m", "P@10", "--estimator", "assumed",
-        "--format", "json", "--ci-prob", "0.8",
-    )  # fmt: skip
+def test_json_has_what_was_asked_and_null_where_there_is_no_number(evaluate):
+    code, out, err = evaluate("-m", "P@10", "--format", "json", "--ci-prob", "0.8")
     answer = json.loads(out)
     assert (code, answer["estimator"], answer["ci_prob"]) == (0, "assumed", 0.8)
     assert answer["scores"][0]["lower"] is None
@@ -90,86 +95,58 @@ def test_json_has_null_for_infinite_degrees_of_freedom(command, files, draw_samp
     assert (code, row["standard_error"], row["degrees_of_freedom"]) == (0, 0.0, None)
 
 
-def test_trec_eval_format_has_three_columns(command, files):
-    code, out, err = command(
-        "evaluate", files / "qrels", files / "a", files / "b", *FLAGS, "--estimator", "assumed",
-        "--per-topic", "--format", "trec_eval",
-    )  # fmt: skip
+def test_trec_eval_format_has_three_columns(evaluate):
+    code, out, err = evaluate(*FLAGS, "--per-topic", "--format", "trec_eval", runs="ab")
     lines = [line.split("\t") for line in out.splitlines()]
-    assert code == 0
-    assert {len(line) for line in lines} == {3}
+    assert code == 0 and {len(line) for line in lines} == {3}
     assert [line[2] for line in lines if line[0].strip() == "runid"] == ["a", "b"]
     assert len(lines) == 2 * (1 + 4 * 3)
 
 
-def test_table_names_every_run_and_measure(command, files):
-    code, out, err = command(
-        "evaluate", files / "qrels", files / "a", files / "b", *FLAGS, "--estimator", "assumed"
-    )
-    assert code == 0
-    assert "RBP(p=0.8)" in out
-    assert "intervals over" not in out
-    mean = be.mean_over_topics(evaluated(files))
+def test_table_names_every_run_and_measure(evaluate, scores):
+    code, out, err = evaluate(*FLAGS, runs="ab")
+    assert code == 0 and "RBP(p=0.8)" in out and "intervals over" not in out
+    mean = be.mean_over_topics(scores)
     assert f"{mean['estimate'].sel(run='b', measure='AP').item():.4f}" in out
 
 
-def test_output_goes_to_a_file_and_stdout_stays_empty(command, files):
-    target = files / "scores.csv"
-    code, out, err = command(
-        "evaluate", files / "qrels", files / "a", "-m", "AP", "--estimator", "assumed",
-        "--format", "csv", "--output", target,
-    )  # fmt: skip
+def test_output_goes_to_a_file_and_stdout_stays_empty(evaluate, files):
+    words = ["--format", "csv", "--output", files / "scores.csv"]
+    code, out, err = evaluate("-m", "AP", *words)
     assert (code, out) == (0, "")
-    assert target.read_text().splitlines()[0] == f"{HEADER},{FURTHER}"
+    written = (files / "scores.csv").read_text()
+    assert written.splitlines()[0] == f"{HEADER},{FURTHER}"
     before = sorted(path.name for path in files.iterdir())
-    code, out, err = command(
-        "evaluate", files / "qrels", files / "a", "-m", "RR", "--estimator", "stat",
-        "--format", "csv", "--output", target,
-    )  # fmt: skip
-    assert code == 2
-    assert target.read_text().splitlines()[0] == f"{HEADER},{FURTHER}"
+    assert evaluate("-m", "RR", *words, "--estimator", "stat")[0] == 2
+    assert (files / "scores.csv").read_text() == written
     assert sorted(path.name for path in files.iterdir()) == before
 
 
-def test_options_reach_evaluate(command, files):
-    rows = {}
-    for flags in ([], ["--relevance-level", "2"], ["--depth", "5"]):
-        code, out, err = command(
-            "evaluate", files / "qrels", files / "a", "-m", "NumRelRet", "--estimator", "assumed",
-            "--format", "csv", *flags,
-        )  # fmt: skip
-        assert code == 0
-        rows[" ".join(flags)] = next(csv.DictReader(io.StringIO(out)))
-    assert rows["--relevance-level 2"]["measure"] == "NumRelRet(rel=2)"
-    plain, strict, shallow = (float(row["estimate"]) for row in rows.values())
-    assert plain > strict > 0
-    assert shallow <= 5
+def test_options_reach_evaluate(evaluate):
+    words = ["-m", "NumRelRet", "--format", "csv"]
+    flags = [[], ["--relevance-level", "2"], ["--depth", "5"]]
+    rows = [in_csv(evaluate(*words, *flag))[0] for flag in flags]
+    assert rows[1]["measure"] == "NumRelRet(rel=2)"
+    plain, strict, shallow = (float(row["estimate"]) for row in rows)
+    assert plain > strict > 0 and shallow <= 5
 
 
-def test_a_duplicate_can_be_kept_once_and_is_counted(command, files):
+def test_a_duplicate_can_be_kept_once_and_is_counted(evaluate, files):
     with (files / "a").open("a") as run:
         run.write("1 Q0 d00 0 -5 a\n")
-    words = ["evaluate", files / "qrels", files / "a", "-m", "AP", "--estimator", "assumed"]
-    assert command(*words)[0] == 2
-    code, out, err = command(*words, "--on-duplicate", "best", "--format", "csv")
+    assert evaluate("-m", "AP")[0] == 2
+    code, out, err = evaluate("-m", "AP", "--on-duplicate", "best", "--format", "csv")
     assert code == 0
     assert [line for line in err.splitlines() if "warning" in line and "1 " in line]
 
 
-def test_a_topic_without_judgment_is_one_warning_line(command, files):
+def test_a_topic_without_judgment_is_one_warning_line(evaluate, files):
     (files / "few").write_text("1 0 d00 1\n2 0 d01 1\n10 0 d02 -1\n")
-    code, out, err = command(
-        "evaluate", files / "few", files / "a", "-m", "P@10", "--estimator", "assumed",
-        "--format", "csv", "--per-topic",
-    )  # fmt: skip
-    warned = [line for line in err.splitlines() if "warning" in line]
-    assert code == 0
-    assert len(warned) == 1
-    note = "1 topic has no judgment yet and is left out: '10'; means are over 2 topics"
-    assert note in warned[0]
-    values = {row["topic"]: row["estimate"] for row in csv.DictReader(io.StringIO(out))}
-    assert values["10"] == ""
-    assert values["1"] != ""
+    answer = evaluate("-m", "P@10", "--format", "csv", "--per-topic", qrels="few")
+    (warning,) = [line for line in answer[2].splitlines() if "warning" in line]
+    assert "1 topic has no judgment yet and is left out: '10'; means are over 2 topics" in warning
+    values = {row["topic"]: row["estimate"] for row in in_csv(answer)}
+    assert values["10"] == "" and values["1"] != ""
 
 
 def test_intervals_rest_on_the_error_that_stands_beside_them(command, files, draw_sample):
@@ -194,12 +171,8 @@ def test_sampleval_brings_its_own_design(command, files):
         shown = grade if number < 10 or number % 3 == 0 else "-1"
         lines.append(f"{topic} {iteration} {document} {1 if number < 10 else 2} {shown}")
     (files / "sampled").write_text("\n".join(lines) + "\n")
-    code, out, err = command(
-        "evaluate", files / "sampled", files / "a", "-m", "P@10", "--estimator", "stat",
-        "--qrels-format", "sampleval", "--format", "csv",
-    )  # fmt: skip
-    row = next(csv.DictReader(io.StringIO(out)))
-    assert code == 0
+    words = ["-m", "P@10", "--estimator", "stat", "--qrels-format", "sampleval", "--format", "csv"]
+    (row,) = in_csv(command("evaluate", files / "sampled", files / "a", *words))
     assert float(row["standard_error"]) > 0
     assert float(row["lower"]) < float(row["estimate"]) < float(row["upper"])
 

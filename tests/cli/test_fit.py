@@ -280,6 +280,11 @@ def test_that_urns_have_no_rank_to_fill_is_noted_before_sampling(command, pooled
     assert "nothing is left to draw, and evaluate --estimator assumed" in " ".join(lines[:-1])
 
 
+def test_an_urn_scores_sums_over_ranks_alone(command, pooled):
+    answer = fitted(command, pooled, "--model", "urn", "--pool-depth", "5", measures=("AP",))
+    check_refused(answer, "AP has no posterior scores")
+
+
 def test_a_broken_sampler_writes_nothing_with_a_note(command, sampled, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("the sampler is broken: draws of 'slope' are not finite")

@@ -26,59 +26,54 @@ def line_with(err, part):
     return found[0]
 
 
-def test_scores_left_out_of_the_means_are_counted_by_measure(command, files):
+@pytest.fixture
+def evaluate(command, files):
+    """Evaluate runs by complete judgments, as CSV."""
+
+    def run(*words, runs="a"):
+        paths = [files / name for name in runs]
+        return command("evaluate", files / "qrels", *paths, *WORDS, *words)
+
+    return run
+
+
+def test_scores_left_out_of_the_means_are_counted_by_measure(evaluate, files):
     keep(files / "qrels", lambda fields: fields[0] != "2" or fields[2] > "d35")
-    words = ["-m", "P@5", "-m", "NumRet", *WORDS, "--outside"]
-    code, out, err = command(
-        "evaluate", files / "qrels", files / "a", files / "b", *words, "missing"
-    )
+    words = ["-m", "P@5", "-m", "NumRet", "--outside"]
+    code, out, err = evaluate(*words, "missing", runs="ab")
     assert code == 0
     assert "P@5 of run a over 2 of 3 topics" in line_with(err, "--outside missing")
-    code, out, err = command(
-        "evaluate", files / "qrels", files / "a", files / "b", *words, "nonrelevant"
-    )
-    assert "--outside" not in err
+    assert "--outside" not in evaluate(*words, "nonrelevant", runs="ab")[2]
 
 
 @pytest.mark.parametrize("estimator", ["assumed", "condensed"])
-def test_unjudged_documents_are_refused_in_the_words_of_the_shell(command, files, estimator):
+def test_unjudged_documents_are_refused_in_the_words_of_the_shell(evaluate, files, estimator):
     keep(files / "qrels", lambda fields: fields[0] != "2" or fields[2] > "d35")
-    words = ["-m", "P@5", "--estimator", estimator, "--outside", "error"]
-    code, out, err = command("evaluate", files / "qrels", files / "a", *words)
+    code, out, err = evaluate("-m", "P@5", "--estimator", estimator, "--outside", "error")
     assert (code, out) == (2, "")
     assert "--outside error allows no weight on unjudged documents, and 1 of 3 scores" in err
     assert "P@5 of run 'a' on topic '2'" in err
 
 
-def test_the_run_with_most_weight_outside_is_named(command, files):
-    text = (files / "b").read_text().replace(" d", " new")
-    (files / "b").write_text(text)
-    code, out, err = command(
-        "evaluate", files / "qrels", files / "a", files / "b", "-m", "P@5", *WORDS
-    )
-    assert code == 0
+def test_the_run_with_most_weight_outside_is_named(evaluate, files):
+    (files / "b").write_text((files / "b").read_text().replace(" d", " new"))
+    err = evaluate("-m", "P@5", runs="ab")[2]
     assert "P@5 0.500, up to 1.000 (run b)" in line_with(err, "weight on unjudged documents")
 
 
 def test_weight_outside_an_unlisted_frame_is_unknown(command, files):
     lines = [f"{topic} d{n:02d} 1 1 0.5" for topic in ("1", "2", "10") for n in range(20)]
     (files / "sampled").write_text("\n".join(lines) + "\n")
-    code, out, err = command(
-        "evaluate", files / "sampled", files / "a", "-m", "P@5", "-m", "AP", "--estimator", "stat",
-        "--qrels-format", "prels", "--format", "csv",
-    )  # fmt: skip
+    words = ["-m", "P@5", "-m", "AP", "--estimator", "stat", "--qrels-format", "prels"]
+    code, out, err = command("evaluate", files / "sampled", files / "a", *words)
     assert code == 0, err
     assert "unknown" in line_with(err, "weight on documents")
 
 
 @pytest.mark.parametrize(("flag", "does"), [("zero", "scores 0"), ("skip", "is left out")])
-def test_runs_that_lack_topics_are_counted_and_the_worst_named(command, files, flag, does):
+def test_runs_that_lack_topics_are_counted_and_the_worst_named(evaluate, files, flag, does):
     keep(files / "b", lambda fields: fields[0] == "1")
-    code, out, err = command(
-        "evaluate", files / "qrels", files / "a", files / "b", "-m", "AP", *WORDS,
-        "--missing-topics", flag,
-    )  # fmt: skip
-    assert code == 0
+    err = evaluate("-m", "AP", "--missing-topics", flag, runs="ab")[2]
     line = line_with(err, "topics and")
     assert f"1 of 2 runs lacks topics and {does} there" in line
     assert "run b lacks most, 2 of 3 topics" in line
@@ -106,8 +101,8 @@ def test_topics_that_all_runs_lack_get_one_note(command, files, words):
     assert "no run has documents" not in err
 
 
-def test_complete_runs_and_judgments_need_no_note(command, files):
-    code, out, err = command("evaluate", files / "qrels", files / "a", "-m", "AP", *WORDS)
+def test_complete_runs_and_judgments_need_no_note(evaluate):
+    code, out, err = evaluate("-m", "AP")
     assert (code, err) == (0, "")
 
 
