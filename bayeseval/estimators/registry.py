@@ -95,8 +95,8 @@ def described_options(estimator: str, given: dict[str, Any] | None) -> str:
 
     Examples
     --------
-    >>> described_options("dyn", {"denominator": "topic"}), described_options("dyn", None)
-    ('denominator=topic', '')
+    >>> described_options("condensed", {"depth": 10}), described_options("dyn", None)
+    ('depth=10', '')
     """
     chosen, usual = checked_options(estimator, given), checked_options(estimator, None)
     if chosen is None:

@@ -381,4 +381,4 @@ def test_a_model_that_fit_offers_has_scores_and_the_approximation_that_its_row_s
     made = MODELS[name].make(small_collection(), [], 1, 9, None)
     kind = kind_of(made)
     assert kind is not None and kind.draws is not None
-    assert ("--approximation" not in MODELS[name].refuses) == kind.laplace
+    assert ("--approximation" not in MODELS[name].refuses) == (kind.draws_of == "documents")

@@ -35,7 +35,7 @@ def scored(samples, estimator, predictor=None, measures=LINEAR) -> xr.Dataset:
     parts = [
         be.evaluate(tree, measures, estimator=estimator, predictor=predictor) for tree in samples
     ]
-    return xr.concat([part[["estimate", "standard_error"]] for part in parts], dim="replicate")
+    return xr.concat([part[["estimate", "design_error"]] for part in parts], dim="replicate")
 
 
 def test_the_enumeration_is_complete_and_strata_differ_between_samples(samples):
@@ -55,7 +55,7 @@ def test_stat_and_dyn_are_unbiased_and_so_is_their_variance(samples, estimator, 
     scores = scored(samples, estimator, predictor, measures)
     xr.testing.assert_allclose(scores.estimate.mean("replicate"), truth, rtol=0, atol=1e-12)
     exact = scores.estimate.var("replicate", ddof=0)
-    expected = (scores.standard_error**2).mean("replicate")
+    expected = (scores.design_error**2).mean("replicate")
     xr.testing.assert_allclose(expected, exact, rtol=0, atol=1e-12)
     assert exact.max() > 1e-3
 
