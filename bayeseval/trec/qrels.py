@@ -56,8 +56,9 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
 
     Examples
     --------
+    >>> import pandas as pd, bayeseval as be
     >>> frame = pd.DataFrame({"topic": [1, 1], "document": ["a", "b"], "grade": [1, -1]})
-    >>> read_qrels(frame)["grade"].tolist()
+    >>> be.trec.read_qrels(frame)["grade"].tolist()
     [1, -1]
     """
     check_choice("qrels_format", qrels_format, COLUMNS)
