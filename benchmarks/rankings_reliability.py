@@ -51,7 +51,7 @@ def sampled_means(collection, budget: int, n_samples: int):
     for seed in range(n_samples):
         sampled = be.reveal(collection, design, be.draw(design, random_seed=1000 + seed))
         scores = be.evaluate(sampled, MEASURES, estimator="dyn")
-        matrix = be.covariance(sampled, MEASURES, estimator="dyn", raised=True)
+        matrix = be.covariance(sampled, MEASURES, estimator="dyn", anticipated=True)
         yield sampled, be.mean_over_topics(scores), matrix
 
 

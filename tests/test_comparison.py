@@ -192,7 +192,7 @@ def test_a_reranking_of_the_same_documents_ties(estimator, population):
         assert (same[name] == 1).all()
     assert (same.probability_better == 0.5).all() and same.standardised.isnull().all()
     mean = be.mean_over_topics(scores)
-    covariance = be.covariance(sampled, measures, estimator=estimator, raised=True)
+    covariance = be.covariance(sampled, measures, estimator=estimator, anticipated=True)
     ranks = be.rankings.rank_sets(mean, covariance=covariance)["rank"]
     np.testing.assert_array_equal(ranks.sel(run="a"), ranks.sel(run="b"))
 

@@ -87,7 +87,7 @@ def rank(
         options = without_defaults(options, "ranks count")
         with working("estimating"):
             mean = means_with_covariance(
-                collection, measure, ci_prob=ci_prob, raised=True, **options
+                collection, measure, ci_prob=ci_prob, anticipated=True, **options
             )
         known, how["covariance"] = mean.drop_vars("covariance"), mean["covariance"]
     else:

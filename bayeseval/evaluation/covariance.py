@@ -24,7 +24,7 @@ def covariance(
     *,
     estimator: str,
     over: str | None = "topic",
-    raised: bool = False,
+    anticipated: bool = False,
     **options,
 ) -> xr.DataArray:
     r"""Design covariance between the scores of runs, which share judged documents.
@@ -34,11 +34,11 @@ def covariance(
     divided by what the counts of all topics say, their error is part of it, the part that topics
     share included.
 
-    That is the unbiased one, for :func:`combine`. Where few sampled documents tell two runs apart
-    the variance of their difference may be near 0 by luck, and the runs would be taken for
-    different with certainty. Orders of runs (:func:`rankings.rank_sets`)
-    need the ``raised`` one, by which each score and each difference has the error that its interval
-    rests on (:func:`mean_over_topics`, :func:`compare`).
+    That is the unbiased one, for :func:`combine`. Where few sampled documents separate two runs the
+    variance of their difference may be near 0 by luck, and the runs would be different with
+    certainty. Orders of runs (:func:`rankings.rank_sets`) need the one with the ``anticipated``
+    variance, by which each score and each difference has the error that its interval rests on
+    (:func:`mean_over_topics`, :func:`compare`).
 
     Parameters
     ----------
@@ -48,23 +48,24 @@ def covariance(
         As for :func:`evaluate`.
     over : {"topic"} or None
         Covariance of the means over topics, or one matrix per topic.
-    raised : bool
-        Variances of means and of all differences raised by what the predictions lead one to expect;
-        over topics alone.
+    anticipated : bool
+        With the anticipated variance, so that means and all differences have the errors that their
+        intervals rest on; over topics alone.
     **options
-        ``predictor``, ``estimator_options``, ``relevance_level``, ``gain``, ``random_seed`` of
+        ``predictor``, ``denominator``, ``relevance_level``, ``gain``, ``random_seed`` of
         :func:`evaluate`.
 
     Returns
     -------
     DataArray
-        (measure, run, run_other), with topic too where ``over`` is None. A raised one may have
-        negative eigenvalues: its variances are of means and differences, each by itself.
+        (measure, run, run_other), with topic too where ``over`` is None. One with the anticipated
+        variance may have negative eigenvalues: it has the variances of means and differences, each
+        by itself.
 
     Raises
     ------
     ValueError
-        As :func:`evaluate`; a sample with replicates; an estimator without a design; ``raised``
+        As :func:`evaluate`; a sample with replicates; an estimator without a design; anticipated
         errors of single topics.
 
     Examples
@@ -80,8 +81,8 @@ def covariance(
     """
     if over not in ("topic", None):
         raise ValueError(f"over must be 'topic' or None, not {over!r}")
-    if raised and over is None:
-        raise ValueError("raised errors are those of means over topics; leave over= out")
+    if anticipated and over is None:
+        raise ValueError("anticipated errors are those of means over topics; leave over= out")
     if estimator not in HAS_COVARIANCE:
         raise ValueError(
             f"estimator '{estimator}' has no design covariance; estimators that have one: "
@@ -93,9 +94,9 @@ def covariance(
     if over is None:
         labels = problem.labels | {"run_other": problem.labels["run"]}
         dims = ("measure", "topic", "run", "run_other")
-        attrs = problem.attrs | {"raised": 0}
+        attrs = problem.attrs | {"anticipated": 0}
         return xr.DataArray(_by_topic(problem), labels, dims, name="covariance", attrs=attrs)
-    return _covariance(problem, raised)
+    return _covariance(problem, anticipated)
 
 
 def means_with_covariance(
@@ -104,7 +105,7 @@ def means_with_covariance(
     *,
     estimator: str,
     ci_prob: float = 0.9,
-    raised: bool = False,
+    anticipated: bool = False,
     **options,
 ) -> xr.Dataset:
     """Means over these topics with their ``covariance``, by one fit of the counts.
@@ -115,20 +116,22 @@ def means_with_covariance(
     check_one_sample(sampled, "covariances are of one sample")
     scores = evaluated(problem)
     mean = mean_over_topics(scores, ci_prob=ci_prob)
-    return mean.assign(covariance=_covariance(problem, raised, mean))
+    return mean.assign(covariance=_covariance(problem, anticipated, mean))
 
 
-def _covariance(problem: Problem, raised: bool, mean: xr.Dataset | None = None) -> xr.DataArray:
+def _covariance(
+    problem: Problem, anticipated: bool, mean: xr.Dataset | None = None
+) -> xr.DataArray:
     """Covariance (measure, run, run_other) of means over topics."""
     labels = {name: problem.labels[name] for name in ("measure", "run")}
     labels["run_other"] = labels["run"]
     topics = topics_word(problem.labels["topic"][problem.judged_topic])
-    if raised:
+    if anticipated:
         mean = mean_over_topics(evaluated(problem)) if mean is None else mean
-        matrix = _raised(problem, mean)
+        matrix = _with_anticipated(problem, mean)
     else:
         matrix = _of_means(problem)
-    attrs = problem.attrs | {"raised": int(raised), "topics": topics}
+    attrs = problem.attrs | {"anticipated": int(anticipated), "topics": topics}
     return xr.DataArray(matrix, labels, tuple(labels), name="covariance", attrs=attrs)
 
 
@@ -163,7 +166,7 @@ def _of_means(problem: Problem) -> NDArray[np.floating]:
     return matrix / np.count_nonzero(problem.judged_topic) ** 2
 
 
-def _raised(problem: Problem, mean: xr.Dataset) -> NDArray[np.floating]:
+def _with_anticipated(problem: Problem, mean: xr.Dataset) -> NDArray[np.floating]:
     """Matrix by which means and differences of means have the errors of their intervals."""
     variance = np.square(mean["standard_error"].transpose("measure", "run").to_numpy())
     total = variance[:, :, None] + variance[:, None]

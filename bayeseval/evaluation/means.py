@@ -161,9 +161,9 @@ def _errors_of_means(
     spread = (design**4 / own).where(known, 0.0).sum("topic", skipna=False)
     own = degrees_of_freedom(variance, spread)
     larger, pooled = with_anticipated(variance, own, anticipated)
-    raised = larger > variance
+    exceeds = larger > variance
     freedom = own.where(anticipated == 0.0, own.where(own < pooled, pooled).clip(min=10.0))
-    larger = larger.where(raised, variance)
+    larger = larger.where(exceeds, variance)
     return variance**0.5 / number, larger**0.5 / number, freedom
 
 

@@ -43,7 +43,7 @@ def compare_draws(
         Posterior draws of :func:`posterior_scores`; combined estimates with a variable
         ``covariance``; or means with ``covariance`` (see :func:`compare` for tests of those).
     covariance : DataArray (measure, run, run_other), optional
-        For means: of :func:`covariance` with ``raised=True``.
+        For means: of :func:`covariance` with ``anticipated=True``.
     reference : str, optional
         Compare every run with this one; by default all pairs.
     ci_prob : float

@@ -98,8 +98,8 @@ def evidence_by_measure(
     ``scores`` are posterior draws (chain, draw, measure, run[, topic]) of ``posterior_scores``;
     scores (measure, run, topic) of ``evaluate``, whose spread over topics, or over the
     ``topic_groups`` that they come in, serves; or estimates (measure, run), of ``mean_over_topics``
-    with ``covariance`` (measure, run, run_other), raised, or of ``combine`` with a variable of that
-    name. Refused are estimates without a covariance, or with the unbiased one; NaN; fewer than two
+    with a ``covariance`` (measure, run, run_other) that has the anticipated variance, or of
+    ``combine`` with a variable of that name. Refused are estimates without a covariance, or with the unbiased one; NaN; fewer than two
     runs; other measures or runs; draws of ``urn_model``; groups of other than scores per topic.
     """
     if not isinstance(scores, xr.Dataset) or "estimate" not in scores:
@@ -262,7 +262,7 @@ def _from_covariance(scores: xr.Dataset, covariance: xr.DataArray | None) -> lis
     if own and "covariance" not in scores:
         raise ValueError(
             "means alone give no errors of an order of runs, for runs share their errors; give "
-            " the scores per topic, or covariance=be.covariance(..., raised=True) of the same "
+            " the scores per topic, or covariance=be.covariance(..., anticipated=True) of the same "
             "sample"
         )
     if not own and scores.attrs.get("population") == "topics":
@@ -274,10 +274,10 @@ def _from_covariance(scores: xr.Dataset, covariance: xr.DataArray | None) -> lis
         raise ValueError("covariance= goes with means; average with mean_over_topics first")
     if covariance is not None:
         check_covariance(scores, covariance)
-        if covariance.attrs.get("raised", 1) == 0:
+        if covariance.attrs.get("anticipated", 1) == 0:
             raise ValueError(
                 "by the unbiased covariance runs that few sampled documents tell apart can seem to "
-                "differ for certain; give be.covariance(..., raised=True)"
+                "differ for certain; give be.covariance(..., anticipated=True)"
             )
     matrix = scores["covariance"] if own else covariance
     assert matrix is not None

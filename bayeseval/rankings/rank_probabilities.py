@@ -58,7 +58,7 @@ def rank_probabilities(
         Posterior draws, means with ``covariance``, scores per topic, or combined estimates, as for
         :func:`rank_sets`.
     covariance : DataArray (measure, run, run_other), optional
-        Of :func:`covariance` with ``raised=True``, from the same sample.
+        Of :func:`covariance` with ``anticipated=True``, from the same sample.
     topic_groups : mapping, Series or DataArray of topic to group, optional
         Of scores per topic: groups of topics that were chosen together, such as the turns of
         conversations, as for :func:`mean_over_topics`.

@@ -51,7 +51,7 @@ def rank_sets(
         :func:`mean_over_topics` of population "sample" with ``covariance``; posterior draws of
         :func:`posterior_scores`; or combined estimates with a variable ``covariance``.
     covariance : DataArray (measure, run, run_other), optional
-        Of :func:`covariance` with ``raised=True``, from the same sample.
+        Of :func:`covariance` with ``anticipated=True``, from the same sample.
     topic_groups : mapping, Series or DataArray of topic to group, optional
         Of scores per topic: groups of topics that were chosen together, such as the turns of
         conversations, as for :func:`mean_over_topics`.
@@ -78,8 +78,8 @@ def rank_sets(
     Raises
     ------
     ValueError
-        Means without a covariance, or with one that is not raised; NaN; draws of ``urn_model``,
-        which draws each run by itself; groups of other than scores per topic.
+        Means without a covariance, or with one without the anticipated variance; NaN; draws of
+        ``urn_model``, which draws each run by itself; groups of other than scores per topic.
 
     References
     ----------

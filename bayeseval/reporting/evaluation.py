@@ -212,7 +212,7 @@ def _design_answers(
     ranking: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": seed}
     known = estimator in HAS_COVARIANCE
     if known:
-        source = mean = means_with_covariance(sampled, measures, raised=True, **options)
+        source = mean = means_with_covariance(sampled, measures, anticipated=True, **options)
         ranking["covariance"] = mean["covariance"]
         source = mean = mean.drop_vars("covariance")
     else:

@@ -417,7 +417,7 @@ def test_the_covariance_is_of_the_same_predictor(small):
     sampled, _ = small
     mean = of_sample(sampled)
     options = {"estimator": "dyn", "predictor": "constant"}
-    other = be.covariance(sampled, ["P@10"], raised=True, **options)
+    other = be.covariance(sampled, ["P@10"], anticipated=True, **options)
     with pytest.raises(ValueError, match="of predictor 'constant' and the estimates are of 'pool"):
         be.rankings.rank_sets(mean, covariance=other)
     be.rankings.rank_sets(

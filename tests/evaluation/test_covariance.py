@@ -69,10 +69,10 @@ def test_the_raised_covariance_has_the_errors_of_means_and_of_differences(
     sampled = be.reveal(collection, design, be.draw(design, random_seed=2))
     measures = ["P@3", "AP", "nDCG@5", "R@3", "Rprec", "NumRel"]
     own, matrix = (
-        be.covariance(sampled, measures, estimator=estimator, raised=raised)
-        for raised in (False, True)
+        be.covariance(sampled, measures, estimator=estimator, anticipated=anticipated)
+        for anticipated in (False, True)
     )
-    assert (own.attrs["raised"], matrix.attrs["raised"]) == (0, 1)
+    assert (own.attrs["anticipated"], matrix.attrs["anticipated"]) == (0, 1)
     assert own.drop_attrs().coords.identical(matrix.drop_attrs().coords)
     mean = be.mean_over_topics(be.evaluate(sampled, measures, estimator=estimator))
     diagonal = np.diagonal(matrix, axis1=1, axis2=2)
@@ -84,8 +84,8 @@ def test_the_raised_covariance_has_the_errors_of_means_and_of_differences(
     np.testing.assert_allclose(apart, pairs.standard_error**2, atol=1e-14)
     unbiased = own.to_numpy()[4]  # of Rprec nothing is anticipated
     np.testing.assert_allclose(matrix[4], unbiased, atol=1e-14)
-    with pytest.raises(ValueError, match="raised errors are those of means over topics"):
-        be.covariance(sampled, measures, estimator=estimator, raised=True, over=None)
+    with pytest.raises(ValueError, match="anticipated errors are those of means over topics"):
+        be.covariance(sampled, measures, estimator=estimator, anticipated=True, over=None)
 
 
 def test_runs_that_tie_are_not_told_apart_by_what_the_sample_missed():
@@ -111,11 +111,13 @@ def test_runs_that_tie_are_not_told_apart_by_what_the_sample_missed():
     for seed in range(10):
         sampled = sample(truth, budget=10, n_strata=5, seed=seed)
         mean = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="dyn"))
-        matrix = be.covariance(sampled, "P@10", estimator="dyn", raised=True)
+        matrix = be.covariance(sampled, "P@10", estimator="dyn", anticipated=True)
         sets = be.rankings.rank_sets(mean, covariance=matrix)
         found += int(sets.separated.sel(run=["a", "b"], run_other=["a", "b"]).any())
     assert found <= 1, "a tie is found apart once in ten samples"
-    with pytest.raises(ValueError, match="unbiased covariance .* give be.covariance.*raised=True"):
+    with pytest.raises(
+        ValueError, match="unbiased covariance .* give be.covariance.*anticipated=True"
+    ):
         be.rankings.rank_sets(mean, covariance=be.covariance(sampled, "P@10", estimator="dyn"))
 
 

@@ -150,7 +150,7 @@ def test_a_topic_that_a_run_lacks_scores_zero_or_nothing(collection):
 
 ASKED = {
     "evaluate": lambda known: be.evaluate(known, "P@3", estimator="stat"),
-    "covariance": lambda known: be.covariance(known, "P@3", estimator="stat", raised=True),
+    "covariance": lambda known: be.covariance(known, "P@3", estimator="stat", anticipated=True),
     "compare": lambda known: be.compare(known, "P@3", estimator="stat"),
     "of the population": lambda known: be.compare(
         known, "P@3", estimator="stat", population="topics", n_permutations=9

@@ -134,7 +134,7 @@ def test_measures_beside_it_change_nothing():
     sampled = be.reveal(collection, design, be.draw(design, random_seed=1))
     measures = ["P@10", "AP"]
     mean = be.mean_over_topics(be.evaluate(sampled, measures, estimator="dyn"))
-    errors = be.covariance(sampled, measures, estimator="dyn", raised=True)
+    errors = be.covariance(sampled, measures, estimator="dyn", anticipated=True)
     both = be.rankings.rank_probabilities(mean, covariance=errors)
     for measure in measures:
         one = {"measure": [measure]}
