@@ -28,25 +28,21 @@ def laplace(model, known: dict[str, Any], *, draws: int, random_seed: int) -> xr
     r"""Draws of the posterior of a model of documents that start from a normal approximation.
 
     Given the standard deviations the posterior of the effects is nearly the normal distribution
-    with its mode and curvature, and without grades it is log-concave. The standard deviations that
-    this is made with come from MacKay's fixed point
-    :math:`\sigma^2 = \sum_j b_j^2 / \gamma`, with :math:`\gamma` the
+    with its mode and curvature, and without grades it is log-concave. The standard deviations come
+    from MacKay's fixed point :math:`\sigma^2 = \sum_j b_j^2 / \gamma`, with :math:`\gamma` the
     number of effects that the data determine, and from their priors. By itself this Laplace
-    approximation overstates what is rare: around the mode it is symmetric where the posterior of a
-    small log odds leans downwards, and the standard deviations come out too small. So its draws
-    are only the start of
-    16 short chains, whose steps leave the posterior invariant: Metropolis steps of the standard
-    deviations, and Hamiltonian paths of the effects in coordinates in which the approximation is a
-    standard normal, so that a path of a few steps forgets where it began. The first 40 steps tune
-    and are dropped. Where they find that paths need very short steps, the approximation refuses.
-    What it is not: a sampler with a verdict; compare with one where it matters.
+    approximation overstates what is rare: it is symmetric around the mode where the posterior of a
+    small log odds leans downwards, and the standard deviations come out too small. So its draws are
+    only the start of 16 short chains, whose steps leave the posterior invariant: Metropolis steps
+    of the standard deviations, and Hamiltonian paths of the effects in coordinates in which the
+    approximation is a standard normal, so that a path of a few steps forgets where it began. The
+    first 40 steps tune and are dropped. Where they find that paths need very short steps, the
+    approximation refuses. It is no sampler with a verdict; compare with one where it matters.
 
     The draws of one chain follow those of another, as if they were one chain, so that effective
     sample sizes (``az.ess``, ``az.summary``) see how slowly a chain moves. They are much smaller
-    than the number of draws. Of 2,000 draws, with 100 judgments a topic: 490 to 950 for the mean
-    score (P@10 or AP) that has fewest, 30 to 70 for the slowest standard deviation or
-    correlation (trec-covid-5, clef-tar-2017 and few-relevant). r_hat takes several chains and is
-    NaN.
+    than the number of draws, smallest for standard deviations and correlations. r_hat takes
+    several chains and is NaN.
 
     Documents with a grade have a further row for each grade from which another can be reached
     (:class:`.regression.Steps`). Their log odds are not linear in the effects; the curvature at the
