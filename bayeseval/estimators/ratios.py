@@ -12,7 +12,7 @@ from bayeseval.measures.measure import Measure
 from bayeseval.rounding import ratio, settled
 from bayeseval.uncertainty.slots import Slots
 
-DOUBTFUL = 0.25  # relative variance of a denominator above which a ratio is limited to [0, 1]
+DOUBTFUL = 0.25  # relative variance (error, by the counts) above which a ratio is in [0, 1]
 N_BOOTSTRAP = 100
 N_CUTOFFS = 16
 
@@ -150,7 +150,8 @@ def by_counts(
     ``estimate`` (run, replicate), for a known denominator, has the ``deviation`` (run, replicate,
     slot) and the derivative ``slope`` (run, replicate) by E[1 / D]. ``below`` (replicate, slot) are
     deviations of D as the topic's own sample estimates it; without them N and E[1 / D] are taken
-    for independent, which makes intervals longer. The estimate is limited to [0, 1].
+    for independent, which makes intervals longer. Where the number of relevant documents has a
+    relative error above a quarter, the estimate is limited to [0, 1].
     """
     of_own = np.zeros(estimate.shape[1])
     if below is not None:
@@ -158,9 +159,9 @@ def by_counts(
         deviation = deviation - (slope * fall)[..., None] * below
         of_own = fall**2 * (below**2).sum(axis=-1)
     own = slope * counts.own_error(of_own)
-    score = topic.score(
-        np.clip(estimate, 0.0, 1.0), np.concatenate([deviation, own[..., None]], axis=-1)
-    )
+    poor = counts.relative_error > DOUBTFUL
+    estimate = np.where(poor, np.clip(estimate, 0.0, 1.0), estimate)
+    score = topic.score(estimate, np.concatenate([deviation, own[..., None]], axis=-1))
     return replace(score, shared=slope[..., None] * counts.shared, by_counts=True)
 
 

@@ -130,6 +130,8 @@ class TopicCounts:
     # estimate: the posterior variance by the variance that the topic's own strata alone would leave
     # (with labels: that of the estimate that it follows), at most 1
     shrinkage_weight: NDArray[np.float64]
+    # (replicate,): posterior standard deviation of the number of relevant documents by its mean
+    relative_error: NDArray[np.float64]
 
     def following(
         self,
@@ -171,7 +173,8 @@ class TopicCounts:
         around = goal[:, None] * _lognormal(spread, draw.shape[1])
         draw = left[:, None] * draw + (1.0 - left)[:, None] * around
         followed = np.where(sure, ratio(share, share + (1.0 - share) * sharper), share)
-        return replace(self, draw=draw, shrinkage_weight=followed)
+        error = ratio(draw.std(axis=1), draw.mean(axis=1), least=NOTHING)
+        return replace(self, draw=draw, shrinkage_weight=followed, relative_error=error)
 
     @property
     def inverse(self) -> NDArray[np.float64]:
@@ -223,7 +226,8 @@ def number_counts(level: LevelCounts, topic: int) -> TopicCounts:
     """Number of relevant documents of a topic."""
     draw = level.total[:, topic]
     share = ratio(draw.var(axis=1), level.own_variance[:, topic], otherwise=1.0, least=1e-12)
-    return TopicCounts(draw, level.direction, np.minimum(share, 1.0))
+    error = ratio(draw.std(axis=1), draw.mean(axis=1), least=NOTHING)
+    return TopicCounts(draw, level.direction, np.minimum(share, 1.0), error)
 
 
 def ideal_counts(
