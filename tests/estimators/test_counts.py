@@ -354,7 +354,8 @@ def _off_where_a_third_lacks_all(seed) -> list[list[float]]:
 def counted(draw, weight) -> TopicCounts:
     """Posterior draws (replicate, draw) of a denominator, without hyperparameters."""
     draw = np.asarray(draw, dtype=float)
-    return TopicCounts(draw, np.zeros((draw.shape[1], 1)), np.full(len(draw), weight))
+    weights, error = np.full(len(draw), weight), draw.std(axis=1) / draw.mean()
+    return TopicCounts(draw, np.zeros((draw.shape[1], 1)), weights, error)
 
 
 @pytest.mark.parametrize(
@@ -406,11 +407,12 @@ def test_the_error_of_the_denominator_is_never_less_than_that_of_its_posterior()
     assert strong.variance.item() == pytest.approx(own + 0.5 * least, rel=1e-12)
 
 
-def test_a_ratio_by_the_counts_lies_in_0_1():
-    for numerator in (-4.0, 4.0, 40.0):
+def test_where_a_denominator_is_poorly_known_a_ratio_is_limited():
+    known, poor = counted([[8.0] * 4], 1.0), counted([[2.0, 14.0, 2.0, 14.0]], 1.0)
+    for numerator in (-4.0, 40.0):
         given = {"numerator": numerator, "above": np.zeros(2), "below": np.zeros(2)}
-        limited = by_hand(counted([[8.0] * 4], 1.0), **given).estimate.item()
-        assert limited == min(max(numerator / 8.0, 0.0), 1.0)
+        assert by_hand(known, **given).estimate.item() == numerator / 8.0
+        assert by_hand(poor, **given).estimate.item() == float(numerator > 0.0)
 
 
 def test_the_posterior_follows_a_better_estimate_by_the_weight_of_the_topic_s_own_sample():
