@@ -49,9 +49,8 @@ def compare(
     For the population of topics (the default for ``assumed`` and whatever has no design covariance)
     the scores are paired by topic: Student's t. For these topics (``"sample"``, the default for
     ``stat`` and ``dyn``) the error is that of the sample of documents, which the two runs share:
-    the design variance of the difference, with its anticipated variance as for single scores
-    (:func:`mean_over_topics`). For other estimators it is unknown (NaN), and so is all that follows
-    from it.
+    the design variance of the difference, with its anticipated variance (:func:`mean_over_topics`).
+    For other estimators it is unknown (NaN).
 
     Parameters
     ----------
@@ -81,7 +80,7 @@ def compare(
     Returns
     -------
     Dataset (measure, comparison)
-        With coords ``run_a`` and ``run_b``: ``estimate`` (mean score of a less that of b),
+        Coords ``run_a`` and ``run_b``; ``estimate`` (mean score of a less that of b),
         ``standard_error`` with ``degrees_of_freedom``, ``interval``; ``probability_better`` (a is
         truly better); ``standardised`` (difference over the standard deviation of the differences
         over topics); ``p_value`` (two-sided, of no difference), ``p_holm`` and ``p_tukey``
@@ -95,11 +94,6 @@ def compare(
     ValueError
         As :func:`evaluate`; an unknown run, population or prior; fewer than two runs; for the
         population of topics a measure with scores on fewer than two.
-
-    Warns
-    -----
-    UserWarning
-        A difference is the same on all topics, which therefore give it no error.
 
     References
     ----------

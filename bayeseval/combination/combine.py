@@ -139,10 +139,11 @@ def _prior(
     # where everything is judged there is nothing to add: no run can be other than it is
     uncertain = (sources.design_variance > 0) | (variance > 0)
     far = np.where(uncertain, independent.gain * far, 0.0)
+    near = independent.gain**2 * own
     return Prior(
         independent.mean,
-        independent.variance + independent.gain**2 * own,
-        independent.variance + far**2,
+        independent.variance + near,
+        independent.variance + np.maximum(far**2, near),  # unlike the model is never nearer
         fields["far_weight"],
         np.where(sources.bounded, 0.0, -np.inf),
         np.where(sources.bounded, 1.0, np.inf),

@@ -101,19 +101,13 @@ def combined_scores(
     check_whole_numbers(2, draws=draws)
     fitted_runs(sampled, learn_from)
     scored_by_relevance(sampled, measures, relevance_level)  # refused before the estimates
-    options = {"predictor": predictor, "relevance_level": relevance_level}
+    options: dict[str, Any] = {"predictor": predictor, "relevance_level": relevance_level}
     mean = means_with_covariance(sampled, measures, estimator="dyn", ci_prob=ci_prob, **options)
-    return combined_means(
-        sampled, mean, learn_from=learn_from, draws=draws, random_seed=random_seed, **options
-    )
-
-
-def combined_means(sampled: xr.DataTree, mean: xr.Dataset, **options) -> xr.Dataset:
-    """The same from the means by ``dyn``, with the ``options`` of :meth:`Combination.of`."""
+    options |= {"learn_from": learn_from, "draws": draws, "random_seed": random_seed}
     combination = Combination.of(sampled, mean, **options)
     if combination.contradiction:
         warnings.warn(
-            f"{combination.contradiction}; the intervals of dyn do not rest on it", stacklevel=3
+            f"{combination.contradiction}; the intervals of dyn do not rest on it", stacklevel=2
         )
     ratio = combination.intervals["length_ratio"].sel(source="combined", drop=True)
     scores = combination.scores.assign(mean[["outside_weight", "n_topics"]])

@@ -141,8 +141,8 @@ def of_average_precision(
     """Of AP, as :func:`of_ratio`, by what every document is expected to add to the numerator.
 
     Only where the posterior of the counts divides: what the topic's own sample leaves open of its
-    number of relevant documents is as large as a score. None by learned predictions, beside which
-    the estimated variance serves and this one is several times as large on some collections.
+    number of relevant documents is as large as a score. None by learned predictions, where the
+    estimated variance serves.
     ``inverse`` and ``fall`` are those of :func:`inverse_and_fall`.
     """
     from bayeseval.measures.rank_sums import expected_precision_sums

@@ -36,7 +36,7 @@ def horvitz_thompson(
         frame.sample,
         frame.grade,
         frame.scale,
-        counts=lambda: count_model(frame, denominator, random_seed),
+        counts=lambda: counts_of_topics(frame, denominator, random_seed),
         random_seed=random_seed,
     )
 
@@ -87,14 +87,14 @@ def difference(frame: Frame, predictor, random_seed: int, denominator: str) -> E
         frame.grade,
         frame.scale,
         model,
-        counts=lambda: count_model(frame, denominator, random_seed),
+        counts=lambda: counts_of_topics(frame, denominator, random_seed),
         random_seed=random_seed,
         as_given=as_given,
         labelled=bool(labels),
     )
 
 
-def count_model(frame: Frame, denominator: str, random_seed: int) -> CountModel | None:
+def counts_of_topics(frame: Frame, denominator: str, random_seed: int) -> CountModel | None:
     """Model of the counts of all topics; None where it is not asked for or cannot be had.
 
     It needs to know how many documents were not sampled, their fused ranks and more than one topic.

@@ -37,22 +37,18 @@ def label_agreement(
 ) -> xr.Dataset:
     r"""How well the labels of a judge, such as an LLM, agree with the judgments of a sample.
 
-    Every judged document stands for :math:`1 / \pi_d` documents of the frame (drawn k times of K
-    with replacement, with probability p each time, for :math:`k_d / (K p_d)`), so that the numbers
-    are of all documents that could have been judged, which a plain cross table of the judged ones
-    is not: a design samples what runs rank high. With y and z whether grade and label say relevant
-    the shares of documents are
+    Every judged document stands for :math:`1 / \pi_d` documents of the frame, so that the numbers
+    are of all documents that could have been judged. With y and z whether grade and label say
+    relevant the shares of documents are
 
     .. math:: T_{yz} = \frac{\sum_{d \in s} 1[y_d = y, z_d = z] / \pi_d}{\sum_{d \in s} 1 / \pi_d}
 
     and with :math:`T_{y \cdot}` and :math:`T_{\cdot z}` their sums Cohen's kappa is
     :math:`(A - E) / (1 - E)` of the agreement :math:`A = T_{00} + T_{11}`, with
     :math:`E = T_{0 \cdot} T_{\cdot 0} + T_{1 \cdot} T_{\cdot 1}`. Standard errors are those of the
-    jackknife that leaves out one topic at a time, for documents of topics like these: judges are
-    good at some topics and bad at others. Intervals of shares are those of Clopper and Pearson for
-    as many documents, drawn at random, as have that error (Korn and Graubard), at most those judged
-    and, of a share of 0 or 1, :math:`(\sum 1 / \pi_d)^2 / \sum 1 / \pi_d^2`; that of kappa is
-    Student's, or that of the agreement by its formula where it shows no error.
+    jackknife that leaves out one topic at a time. Intervals of shares are those of Clopper and
+    Pearson for as many documents as have that error (Korn and Graubard); that of kappa is
+    Student's.
 
     Parameters
     ----------
@@ -83,9 +79,8 @@ def label_agreement(
 
         Over (grade, label): ``share`` of documents, ``rate``, that of each grade that has a label,
         ``rate_error``, its standard error, and ``number`` of judged documents. More than 20
-        different labels are two there, 0 and 1: below ``label_level`` or not. NaN where nothing
-        was sampled that could tell, and errors with one topic. attrs ``relevance_level``,
-        ``label_level``, ``unlabelled`` (judged documents without a label, left out).
+        different labels are two there, 0 and 1: below ``label_level`` or not. attrs
+        ``relevance_level``, ``label_level``, ``unlabelled`` (judged documents without a label).
 
     Raises
     ------

@@ -34,7 +34,7 @@ def mean_over_topics(
     the design's variance V is :math:`\sum_t SE_t^2 / T^2`, with Satterthwaite's degrees of freedom,
     and the covariance of scores whose denominators rest on one model of the counts of all topics.
     The error is the root of V, or of its mean with the anticipated variance (:func:`evaluate`)
-    where that is larger.
+    where that is larger; its degrees of freedom are at least the ten of the anticipated variance.
     With ``"topics"`` they are a random sample themselves:
     :math:`SE^2 = (\sum_t (x_t - \bar x)^2 + B) / (T (T - 1))`, the variance of the *estimates* over
     topics, which already contains the design variance, and B, the sum of the covariances between

@@ -41,8 +41,7 @@ def evaluate(
 
     Every linear measure is :math:`\sum_i weight_i \, v(d_i)`, where the estimator fills in the
     relevance v: the judgments, 0 where unjudged (``assumed``); y / pi (``stat``); M + (y - M) / pi
-    (``dyn``). AP, nDCG, Rprec and R@k are ratios of such sums (AP of sums over pairs of ranks). The
-    page *methods* has a section for each estimator, and one for ratios and their errors.
+    (``dyn``). AP, nDCG, Rprec and R@k are ratios of such sums. See the page *methods*.
 
     Parameters
     ----------
@@ -52,9 +51,8 @@ def evaluate(
         "P@10", "RBP(p=0.8)", "DCG@20", "nDCG@10", "AP", "AP(rel=2)", "Rprec", "R@100", "NumRel" ...
     estimator : {"assumed", "stat", "dyn", "condensed", "inf", "stat_ap", "importance"}
     predictor : str or tuple, optional
-        M of ``dyn``: "pooled" (default), "rank_logistic", "constant"; with columns of /predictors
-        ("pooled", columns), ("recalibrated", columns) or ("external", column). Where labels were
-        added (:func:`add_predictions`) the default is "pooled" with all of them.
+        M of ``dyn``: "pooled" (default, with all labels that were added), "rank_logistic",
+        "constant"; ("pooled", labels), ("recalibrated", labels) or ("external", label).
     relevance_level : int
         Least grade that counts as relevant; ``rel=`` in a measure wins.
     gain : dict or callable, optional
@@ -65,17 +63,15 @@ def evaluate(
     missing_topics : {"zero", "skip"}
         A topic that a run lacks scores 0, or NaN.
     denominator : {"counts", "topic"}
-        The number of relevant documents that ratios by "stat" and "dyn" divide by: the empirical
-        Bayes estimate from the counts of all topics, or the estimate of the topic's own sample
-        (also, with a warning, where others chose what is judged, as in sampleval files).
+        The number of relevant documents in ratios by "stat" and "dyn": the empirical Bayes one from
+        the counts of all topics, or that of the topic's own sample (taken for sampleval files).
     random_seed : int, optional
-        For Rprec, whose variance is found by replication, and for the draws of the numbers of
-        relevant documents that ratios divide by. Default 0.
+        For the variance of Rprec and the draws of the numbers of relevant documents. Default 0.
     ci_prob : float
         Coverage of the interval per topic.
     estimator_options : dict, optional
-        Of "inf": ``relevant_smoothing``, ``sampled_smoothing``. Of "importance": ``conditioning``
-        ("run" or "none"), ``ratio`` ("plain" or "beale"). Of "condensed": ``depth``.
+        "inf" has ``relevant_smoothing`` and ``sampled_smoothing``, "importance" ``conditioning``
+        ("run" or "none") and ``ratio`` ("plain" or "beale"), "condensed" ``depth``.
 
     Returns
     -------
@@ -97,8 +93,7 @@ def evaluate(
     Warns
     -----
     UserWarning
-        Topics without a judgment or without documents; runs whose rankings follow the sample;
-        counts that their model does not describe.
+        Topics without judgments or documents; runs that follow the sample; a misfit of the counts.
 
     References
     ----------

@@ -52,48 +52,39 @@ def posterior_scores(
 
     Under every draw of the parameters each unjudged document of the frame gets a relevance (or a
     grade) by chance, independent given the parameters; judged documents keep their grades. Then the
-    measure is computed as for complete judgments. So every measure of a run, and everything that is
-    computed from the scores of several runs, has a posterior distribution.
+    measure is computed as for complete judgments.
 
     A fit of ``urn_model`` gives the scores of its own runs, for measures that are weighted sums
-    over the ranks (P, RBP, DCG of relevance, NumRelRet). There the unjudged ranks of each run are
-    drawn separately, so that one document may be relevant for one run and not for another: the
-    scores say nothing about differences between runs.
+    over the ranks. There the unjudged ranks of each run are drawn separately: the scores say
+    nothing about differences between runs.
 
     What is random: the relevance of the unjudged documents and the parameters; with
-    ``population="topics"`` the topics too. With complete judgments every draw is the exact score.
-    What breaks it: what breaks the model (see :func:`bayeseval.models.relevance_model`).
-    :func:`bayeseval.with_model_errors` widens the intervals by the errors of such models elsewhere.
+    ``population="topics"`` the topics too. What breaks the model breaks the scores too.
 
     Parameters
     ----------
     fitted : DataTree
         Fit of ``relevance_model``, ``grade_model`` or ``urn_model``.
     sampled : DataTree
-        Collection that the model was made from. Runs may have been added since, and are scored
-        too, but not with ``urn_model``, where each run has an urn of its own.
+        Collection that the model was made from. Runs that were added since are scored too, but
+        not with ``urn_model``.
     measures : str, ir_measures object, or list of them
         P, RBP, DCG, NumRel, NumRelRet, AP, nDCG, R and Rprec. Graded ones, and relevance levels
         other than the model's, need a fit of ``grade_model``.
     outside : {"nonrelevant", "model"}
-        Documents outside the frame: non-relevant, or predicted by the model from their ranks. The
-        frame often holds what runs ranked high, and then "model" extrapolates.
+        Documents outside the frame: non-relevant, or predicted by the model from their ranks.
     over : {"topic"} or None
         Means over topics, or a score per topic.
     population : {"sample", "topics"}
         Means over these topics, or over the population that they are a random sample of: then every
         draw weighs the topics by Dirichlet(1, ..., 1), the same for all runs (Bayesian bootstrap).
     topic_groups : mapping, Series or DataArray of topic to group, optional
-        For ``population="topics"``: groups of topics that were chosen together, such as turns of
-        conversations. The groups have the Dirichlet weights then, and topics of one weigh alike.
+        For ``population="topics"``: groups of topics, which have the Dirichlet weights then.
     departures : {"learned", "none"}
         Runs that the model was not fitted to depart from it by an amount that is learned from the
-        judgments among their first 500 ranks, or they are taken for runs like those that it knows
-        (:class:`bayeseval.models.relevance.departures.Departures`). Number of relevant documents
-        and ideal gain are the same for all runs.
+        judgments among their first ranks, or they are taken for runs like those that it knows.
     random_seed : int, optional
-        Seed of the draws of relevance; the draws do not depend on the measures (with ``urn_model``
-        they depend on the deepest of them).
+        Seed of the draws of relevance.
 
     Returns
     -------
@@ -110,8 +101,7 @@ def posterior_scores(
     Raises
     ------
     ValueError
-        A fit of another collection; a measure that the model has no grades for; the population of
-        topics by one topic or group; an unknown option; draws that are not finite.
+        A fit of another collection; a measure that the model has no grades for; an unknown option.
 
     References
     ----------

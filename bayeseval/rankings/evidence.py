@@ -99,8 +99,9 @@ def evidence_by_measure(
     scores (measure, run, topic) of ``evaluate``, whose spread over topics, or over the
     ``topic_groups`` that they come in, serves; or estimates (measure, run), of ``mean_over_topics``
     with a ``covariance`` (measure, run, run_other) that has the anticipated variance, or of
-    ``combine`` with a variable of that name. Refused are estimates without a covariance, or with the unbiased one; NaN; fewer than two
-    runs; other measures or runs; draws of ``urn_model``; groups of other than scores per topic.
+    ``combine`` with a variable of that name. Refused are estimates without a covariance, or with
+    the unbiased one; NaN; fewer than two runs; other measures or runs; draws of ``urn_model``;
+    groups of other than scores per topic.
     """
     if not isinstance(scores, xr.Dataset) or "estimate" not in scores:
         raise ValueError(

@@ -1,11 +1,7 @@
 """Ridge-regularised logistic regression with effects of topics, solved block by block.
 
-Predictors fit it to a finished sample, dynamic sampling to that of the stages so far; it stands
-here because predictors may import designs and not the other way about. It is our own for three
-reasons: scikit-learn takes 1.4 to 3.9 times as long by `newton-cg` on a sparse matrix, its fastest
-solver here, and 3 to 8 times by `newton-cholesky` on a dense one (`pytest -rP
-benchmarks/bench_regression.py`: 20 and 100 judgments a topic, same logits to 1e-4, one BLAS
-thread); it takes no relevance between 0 and 1; and it would be one more dependency.
+It is our own because it runs over replicates and folds at once, and takes relevance between 0 and
+1.
 """
 
 from dataclasses import dataclass

@@ -94,10 +94,7 @@ def _mixed(variance, freedom, anticipated):
 
 
 def anticipated_part(standard_error, design_error, freedom):
-    """The anticipated variance in an error that :func:`with_anticipated` made of a design error.
-
-    The variance of the design where it had no part.
-    """
+    """The anticipated variance in an error that :func:`with_anticipated` made of a design error."""
     variance = design_error**2
     excess = (standard_error**2 - variance) * freedom / PREDICTED_FREEDOM
     return variance + excess.where(standard_error != design_error, 0.0)
