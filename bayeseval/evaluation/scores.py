@@ -54,14 +54,14 @@ def evaluate(
         M of ``dyn``: "pooled" (default, with all labels that were added), "rank_logistic",
         "constant"; ("pooled", labels), ("recalibrated", labels) or ("external", label).
     relevance_level : int
-        Least grade that counts as relevant; ``rel=`` in a measure wins.
+        Least relevant grade; ``rel=`` in a measure wins.
     gain : dict or callable, optional
         Gain of each grade for the graded measures (DCG, nDCG, and RBP where given).
     outside : {"nonrelevant", "missing", "error"}
-        Documents outside the frame (``assumed`` and ``condensed``: unjudged ones): non-relevant (to
-        ``condensed`` not there), or the score NaN, or an error.
+        Documents outside the frame (of ``assumed`` and ``condensed``: unjudged ones) are not
+        relevant, or make the score NaN, or are an error.
     missing_topics : {"zero", "skip"}
-        A topic that a run lacks scores 0, or NaN.
+        The score of a topic that a run does not have: 0, or NaN.
     denominator : {"counts", "topic"}
         The number of relevant documents in ratios by "stat" and "dyn": the empirical Bayes one from
         the counts of all topics, or that of the topic's own sample (taken for sampleval files).
@@ -87,8 +87,7 @@ def evaluate(
     Raises
     ------
     ValueError
-        Unknown measure or estimator; ``stat`` or ``dyn`` without a random design, or for a measure
-        that is neither a sum of relevances nor a ratio of such sums.
+        Unknown measure or estimator; one that lacks its design, or has no such measure.
 
     Warns
     -----
