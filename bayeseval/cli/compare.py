@@ -136,6 +136,7 @@ def compare(
     write_result(as_rows(rows, about, written, _table), output)
     if fail_if_worse:
         _fail_if_worse(rows, equivalence or 0.0)
+        _check_something_relevant(collection, measure, estimated.relevance_level)
 
 
 def _combined(
@@ -231,6 +232,21 @@ def _fail_if_worse(rows: DataFrame, margin: float) -> None:
             f"--fail-if-worse cannot tell: {len(unknown)} of {counted(len(rows), 'comparison')} "
             f"without an interval; the first is {first['measure']} of {first['run_a']}"
         )
+
+
+def _check_something_relevant(collection: DataTree, measures: list[str], level: int) -> None:
+    """Refuse to say that no run is worse where no judged document is relevant."""
+    import numpy as np
+
+    from bayeseval.measures.names import parse_measures
+
+    highest = np.nanmax(collection["judgments/grade"].to_numpy())
+    for measure in parse_measures(measures, relevance_level=level):
+        if highest < (1 if measure.graded else measure.relevance_level):
+            raise ValueError(
+                "--fail-if-worse cannot tell: no judged document is relevant for "
+                f"{measure.label}, the highest grade is {highest:g}"
+            )
 
 
 TESTED = {  # column of the table: column of the rows, and its digits

@@ -100,6 +100,11 @@ def compare_intervals(
 
 def _check_sources(mean: xr.Dataset, summary: xr.Dataset, combined: xr.Dataset | None) -> None:
     """Refuse results that are not of the kind that their names say, or do not go together."""
+    for name, scores in (("mean", mean), ("summary", summary)):
+        if not isinstance(scores, xr.Dataset) or "estimate" not in scores:
+            raise ValueError(
+                f"{name} must be a Dataset with `estimate`, not this {type(scores).__name__}"
+            )
     check_alike(mean, summary, ("the means", "the posterior's summary"))
     if "standard_error" not in summary:
         raise ValueError("summary must be what summarize returns; these scores have no error yet")

@@ -137,7 +137,8 @@ def _with_errors_of_lists(post: xr.Dataset, ratio: xr.DataArray) -> xr.Dataset:
 
 def _check(post: xr.Dataset) -> None:
     """Refuse scores whose errors are not known."""
-    if "estimate" not in post or not {"chain", "draw"} <= set(post["estimate"].dims):
+    is_dataset = isinstance(post, xr.Dataset) and "estimate" in post
+    if not is_dataset or not {"chain", "draw"} <= set(post["estimate"].dims):
         raise ValueError("post must be posterior draws, as posterior_scores returns them")
     if "topic" in post["estimate"].dims or post.attrs.get("population") == "topics":
         raise ValueError(

@@ -18,6 +18,7 @@ from bayeseval.estimators.difference import described_predictor
 from bayeseval.estimators.judged import JudgedRelevance
 from bayeseval.estimators.registry import (
     ESTIMATORS,
+    HAS_COVARIANCE,
     check_estimable,
     check_estimator,
     checked_options,
@@ -93,6 +94,13 @@ class Problem:
         check_estimable(parsed, estimator)
         _warn_strata(collection, parsed)
         check_option(denominator=denominator)
+        if denominator != "counts" and estimator not in HAS_COVARIANCE:
+            raise ValueError(
+                Message(
+                    Option("denominator", denominator),
+                    f" goes with {' or '.join(HAS_COVARIANCE)}; '{estimator}' has no such choice",
+                )
+            )
         options = checked_options(estimator, estimator_options)
         attrs = {
             "estimator": estimator,

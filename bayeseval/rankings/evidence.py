@@ -263,7 +263,7 @@ def _from_covariance(scores: xr.Dataset, covariance: xr.DataArray | None) -> lis
     if own and "covariance" not in scores:
         raise ValueError(
             "means alone give no errors of an order of runs, for runs share their errors; give "
-            " the scores per topic, or covariance=be.covariance(..., anticipated=True) of the same "
+            "the scores per topic, or covariance=be.covariance(..., anticipated=True) of the same "
             "sample"
         )
     if not own and scores.attrs.get("population") == "topics":

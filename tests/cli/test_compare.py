@@ -77,6 +77,9 @@ def test_a_run_that_is_worse_than_the_reference_has_an_exit_code(command, files)
     code, out, err = command(*words, "bad")
     assert code == 2 and "1 of 2 comparisons without an interval; the first is P@3 of short" in err
     assert "good" in out, "what was asked for is written"
+    (files / "judged").write_text("\n".join(line[:-1] + "0" for line in judged) + "\n")
+    code, out, err = command(*words[:-3], "--reference", "good")
+    assert code == 2 and "no judged document is relevant for P@3" in err and "bad" in out
 
 
 def test_compare_notes_that_two_runs_say_little_about_their_prior(command, words):

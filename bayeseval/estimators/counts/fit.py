@@ -240,7 +240,7 @@ def fit_counts(counts: Counts, *, shows_none: NDArray[np.bool_], lowest: bool = 
             with_none = CountFit(counts, shows_none=shows_none)
             if with_none.converged and with_none.log_density - fit.log_density > LIKELIER:
                 fit = with_none
-    way_out = "denominator 'topic' does without it, at the price of longer intervals"
+    way_out = "denominator 'topic' does without it"
     if not fit.converged:
         warnings.warn(
             "the model of the numbers of relevant documents did not converge, so ratios (AP, "
