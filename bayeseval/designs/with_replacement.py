@@ -26,7 +26,7 @@ def with_replacement(
     Every draw of a topic takes document d with probability M(d), the mean over the contributing
     runs s of :math:`MD_s(rank_s(d))^{3/2}`, normalised within the run, with :math:`MD_s` the
     marginal of the pairs of ranks that average precision weighs
-    (:func:`bayeseval.designs.with_replacement.average_precision_marginal`). Draws that would fall
+    (``average_precision_marginal``). Draws that would fall
     outside the frame are not made: M is normalised over the frame.
 
     Parameters
@@ -59,10 +59,6 @@ def with_replacement(
     ------
     ValueError
         Empty frame, no contributing run, a budget, exponent or share out of range.
-
-    See Also
-    --------
-    bayeseval.estimators.importance : the estimators for this design.
 
     References
     ----------

@@ -66,7 +66,7 @@ def fit(
     approximation : {"laplace"}, optional
         Of ``relevance_model`` and ``grade_model``: a normal distribution at the posterior's mode,
         corrected by short chains, in seconds, with ``draws`` times ``chains`` draws in one chain,
-        of which far fewer are independent (:mod:`bayeseval.models.relevance.laplace`).
+        of which far fewer are independent.
     observed : dict of variable -> values, optional
         Values to observe instead of the model's data.
     options : dict, optional

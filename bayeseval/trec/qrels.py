@@ -54,6 +54,16 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
     negative grade beside a probability (what prels and probs list was sampled, so it is judged), a
     pair that is judged twice.
 
+    Parameters
+    ----------
+    source : str, Path, DataFrame, or list of them
+        Files (patterns such as ``qrels/*`` too) or data frames.
+    qrels_format : {"qrels", "sampleval", "prels", "probs"}
+
+    Returns
+    -------
+    DataFrame
+
     Examples
     --------
     >>> import pandas as pd, bayeseval as be

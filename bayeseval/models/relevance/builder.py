@@ -33,7 +33,7 @@ def relevance_model(
     the document; the a say how far the runs agree, the z are the first principal components of the
     g of all runs, b and n the best rank and the number of runs that retrieved the document. Each is
     taken less its regression on those before it and scaled over the frame
-    (:class:`bayeseval.frame.scale.RankScale`). Intercept and slope of a topic are correlated.
+    (standardised). Intercept and slope of a topic are correlated.
 
     ==================  ====================  ====================================================
     name in ``priors``  default               why
@@ -65,7 +65,8 @@ def relevance_model(
     priors : dict, optional
         Other numbers for the table's.
     external : str or list of str
-        Columns of /predictors that are labels with errors: :mod:`.relevance.external`.
+        Columns of /predictors that are labels with errors, whose sensitivity and specificity are
+        estimated.
     runs : list of str, optional
         Runs whose ranks are predictors; default: those that the design was made from, or those that
         contributed. Leave out runs that were made with a look at the judgments.
