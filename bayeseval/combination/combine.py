@@ -25,8 +25,8 @@ def combine(
     A design-based estimate d (of ``dyn``, say) is unbiased for every run and has a wide interval. A
     model's posterior, with mean m and variance c, is narrow, and wrong for runs unlike those that
     the model was fitted to. Both have seen the same judgments. The model's information beyond d,
-    :math:`m^*` with the variance :math:`c / (1 - \kappa)` (see the page *methods*), is the centre of
-    the prior of the true score of each run,
+    :math:`m^*` with the variance :math:`c / (1 - \kappa)` (see the page *methods*), is the centre
+    of the prior of the true score of each run,
 
     .. math:: \theta \sim (1 - w)\, N\left(m^*, \frac{c}{1 - \kappa}
               + \frac{\tau^2}{(1 - \kappa)^2}\right)
