@@ -186,10 +186,10 @@ SCORES = {name: linear_score for name in names_of("linear")} | {
 def _scored_ratio(
     measure: Measure, topic: TopicRelevance, above: tuple, below: tuple
 ) -> tuple[TopicScore, tuple[anticipated.Floats, anticipated.Floats]]:
-    """Score of a ratio, and what the variance to be expected of it rests on.
+    """Score of a ratio, and what the anticipated variance of the ratio rests on.
 
-    Of the numerator and its expanded values, and of the denominator, its own and where it was
-    raised.
+    ``above`` holds the numerator and its expanded values, ``below`` the denominator, its expanded
+    values and where it was raised to its floor.
     """
     counts = topic.counts(measure)
     control = control_variate(measure, topic, counts)

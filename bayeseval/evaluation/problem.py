@@ -280,7 +280,7 @@ def _warn_all_alike(collection: xr.DataTree, measures: list[Measure]) -> None:
         if measure.gains is None and highest < level <= 1:  # higher ones are told as levels
             warnings.warn(
                 f"none of {known.size} judged documents counts as relevant for {measure.label}: "
-                f"the highest grade is {highest:g}, and nothing tells the runs apart; if grades "
+                f"the highest grade is {highest:g}, and nothing separates the runs; if grades "
                 "were lost or are on another scale, mend the judgments",
                 stacklevel=4,
             )

@@ -284,7 +284,7 @@ def test_a_sample_of_which_nothing_is_relevant_is_warned_of(sixty, recwarn):
     assert not [one for one in recwarn if "counts as relevant" in str(one.message)]
     for measure in ("P@5", "nDCG@5"):
         start = f"none of 60 judged documents counts as relevant for {measure}: the highest grade"
-        with pytest.warns(UserWarning, match=f"{start} is 0, and nothing tells the runs apart"):
+        with pytest.warns(UserWarning, match=f"{start} is 0, and nothing separates the runs"):
             be.evaluate(zeros, measure, estimator="dyn")
 
 

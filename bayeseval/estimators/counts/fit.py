@@ -172,8 +172,8 @@ class CountFit:
     def _placed(self, along: NDArray[np.float64]) -> NDArray[np.float64]:
         """Hyperparameters in a direction from the mode, where the topics' effects stand then.
 
-        A density that falls far faster than its curvature at the mode tells, as where no topic has
-        a second relevant document, is not left: the step is halved until it has fallen little more.
+        Where the density falls far faster than its curvature at the mode implies, as where no topic
+        has a second relevant document, the step is halved until the density has fallen little more.
         """
         step = self.root @ along
         for _ in range(50):

@@ -199,8 +199,8 @@ class TopicCounts:
     def own_error(self, known: NDArray[np.float64]) -> NDArray[np.float64]:
         """Standard deviation of the inverse that the topic has for itself (replicate,).
 
-        Beside the variance ``known`` (replicate,) that the topic's own sample accounts for, and not
-        less than the part that the sample does not explain.
+        The variance ``known`` (replicate,) that the topic's own sample explains is taken off; what
+        the sample does not explain is the least that remains.
         """
         variance = self._inverses.var(axis=1)
         left = np.maximum(variance - known, (1.0 - self.shrinkage_weight) * variance)
