@@ -14,6 +14,15 @@ from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import alike_document, floating_topics, pair_names
 from bayeseval.collection.schema import describe_pair, design_parameters
 from bayeseval.designs.files import read_design
+from bayeseval.designs.judging_list import (
+    before_gaps,
+    certain_pairs,
+    drawn_to,
+    in_list,
+    is_order,
+    judged_to,
+    not_begun,
+)
 from bayeseval.designs.placing import (
     check_design,
     drawn_counts,
@@ -83,6 +92,8 @@ def reveal(
     if selected is None:
         hint = "give selected, which be.draw(design, random_seed=...) returns"
         selected = own_sample(design, hint)
+    if is_order(design):
+        design = drawn_to(design, np.asarray(selected))
     sample = placed_sample(collection, design, selected)
     mask = sample > 0
     truth = collection["judgments/grade"].to_numpy()
@@ -181,6 +192,8 @@ def attach_judgments(
     in_design = pair_positions(design, *labels)
     _check_topics(design, labels[0], source)
     never = design["inclusion_probability"].to_numpy() == 0
+    if is_order(design):  # whatever the list holds may be judged
+        never = design["stratum"].to_numpy() < 0
     stray = np.flatnonzero((in_design < 0) | never[in_design])
     if stray.size:
         first = judged.iloc[stray[0]]
@@ -190,7 +203,12 @@ def attach_judgments(
             f"{alike_document(design, first.topic, first.document)}; only pairs of the frame can "
             "be judged; are these the judgments of another sample?"
         )
-    _check_complete(design, in_design, source, declined)
+    if is_order(design):
+        design, used = _judged_beginning(design, in_design, source)
+        judged, in_design = judged.loc[used], in_design[used]
+        labels = np.asarray(judged["topic"]), np.asarray(judged["document"])
+    else:
+        _check_complete(design, in_design, source, declined)
     if negative_grades == "unjudged":
         warn_below(listed["grade"].to_numpy())
     frame = pair_names(design, np.flatnonzero(frame_pairs(design)))
@@ -212,6 +230,48 @@ def attach_judgments(
         scale = sorted({float(value) for value in grades})
         judgments = judgments.assign_attrs(grade_scale=json.dumps(scale))
     return with_node(with_node(grown, "design", placed), "judgments", judgments)
+
+
+def _judged_beginning(
+    design: xr.Dataset, judged: np.ndarray, source: str
+) -> tuple[xr.Dataset, np.ndarray]:
+    """Order judged as far as its lists are judged without a gap, and which judgments these are.
+
+    ``judged`` (judgment,) are rows of the design.
+    """
+    came_back = np.zeros(design.sizes["pair"], dtype=bool)
+    came_back[judged] = True
+    certain = certain_pairs(design) & ~came_back
+    missing = certain & np.isin(design["pair_topic"], design["pair_topic"][judged])
+    if missing.any():
+        raise ValueError(
+            f"{source} has no judgment for {counted(int(missing.sum()), 'certain pair')}, the "
+            f"first is {describe_pair(design, int(np.argmax(missing)))}; give both files of "
+            "judgments together"
+        )
+    used = before_gaps(design, came_back)
+    waiting = not_begun(design, judged_to(design, used))
+    pair_topic = design["pair_topic"].to_numpy()
+    n_after = int((came_back & ~used).sum())
+    started = waiting & np.isin(np.arange(waiting.size), pair_topic[came_back & in_list(design)])
+    if started.any():
+        names = ", ".join(f"'{topic}'" for topic in design["topic"].to_numpy()[started][:5])
+        more = ", and so on" if started.sum() > 5 else ""
+        warnings.warn(
+            f"{counted(int(started.sum()), 'topic')} whose first round is not finished "
+            f"{'has' if started.sum() == 1 else 'have'} no scores: {names}{more}; judge a document "
+            "of every stratum, which are the rows of round 1",
+            stacklevel=3,
+        )
+    if n_after:
+        warnings.warn(
+            f"{counted(n_after, 'judgment')} of documents that stand after an unjudged one in "
+            "their stratum are set aside; judge the list in its order, and mark what cannot be "
+            "judged",
+            stacklevel=3,
+        )
+    used &= ~waiting[pair_topic]
+    return judged_to(design, used, waiting), used[judged]
 
 
 def _check_grades(judged: pd.DataFrame, grades: Sequence[float], source: str) -> None:

@@ -7,18 +7,22 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayeseval.collection import check_collection, topic_starts
+from bayeseval.collection import check_collection, pair_positions, topic_starts
 from bayeseval.collection.choices import check_seed, check_whole_numbers
+from bayeseval.collection.labels import pair_names
 from bayeseval.collection.schema import design_parameters
+from bayeseval.designs.judging_list import beginning, in_list, is_order, judged_to, rounds
 from bayeseval.designs.placing import check_design, design_rows, own_sample
+from bayeseval.designs.prepared import Budget, topic_budgets
 
 
 def draw(
     design: xr.Dataset,
     *,
+    budget: Budget | None = None,
     n_replicates: int | None = None,
     n_draws: int | None = None,
-    random_seed: int | None,
+    random_seed: int | None = None,
 ) -> xr.DataArray:
     """Pairs to judge: one sample of a design, or many.
 
@@ -26,18 +30,21 @@ def draw(
     replacement, all subsets equally likely; Poisson designs select each pair on its own;
     deterministic designs always give the same pairs. Designs with replacement draw, in every topic,
     until they have as many distinct pairs as the budget (or all pairs that can be drawn); the
-    result is how often each pair was drawn.
+    result is how often each pair was drawn. Of an order the sample is the beginning of every
+    topic's list; with a seed its strata are shuffled anew, for each replicate by themselves.
 
     Parameters
     ----------
     design : Dataset
         A design of :mod:`bayeseval.designs`.
+    budget : int, or dict, Series or DataArray by topic, optional
+        Of an order alone: judgments per topic, certain pairs included. Default: its own budget.
     n_replicates : int, optional
         Draw that many independent samples, along a dim ``replicate``.
     n_draws : int, optional
         Designs with replacement alone: draw exactly that many times in every topic, whatever number
         of distinct pairs that gives. Then the estimates of single draws are exactly unbiased.
-    random_seed : int or None
+    random_seed : int, optional
         Seed; kept in attrs. With ``certain`` pairs in the design it gives another sample for each
         set of them, so that one seed may serve for a sample and for its extension.
 
@@ -50,7 +57,8 @@ def draw(
     Raises
     ------
     ValueError
-        ``n_replicates`` or ``n_draws`` below 1, a negative seed, or ``n_draws`` for another scheme;
+        ``n_replicates`` or ``n_draws`` below 1, a negative seed, ``n_draws`` or ``budget`` for
+        another scheme, an order without a budget;
         a design that cannot be drawn from because only its sampled pairs are listed (prels, probs).
 
     Examples
@@ -68,6 +76,12 @@ def draw(
     check_seed(random_seed)
     check_design(design)
     _check_scheme(design, n_draws)
+    if is_order(design):
+        design = judged_to(design, _begun(design, budget))
+        if n_replicates is None and random_seed is None:
+            return xr.DataArray(_begun(design, budget), dims="pair", name="selected")
+    elif budget is not None:
+        raise ValueError("budget is for orders; this design has a budget of its own")
     random = np.random.default_rng(_entropy(design, random_seed))
     if design.attrs["scheme"] == "with_replacement":
         drawn, name = _counts(design, n_replicates or 1, n_draws, random), "draw_count"
@@ -81,27 +95,35 @@ def draw(
 
 
 def to_judge(
-    design: xr.Dataset, judged: xr.DataTree | None = None, *, random_seed: int | None
+    design: xr.Dataset,
+    judged: xr.DataTree | pd.DataFrame | None = None,
+    *,
+    budget: Budget | None = None,
+    random_seed: int | None = None,
 ) -> pd.DataFrame:
     """Sampled documents to judge, in random order within each topic.
 
     The order is independent of relevance, as it should be for an assessor. A pool that has an order
-    of its own (``judging_order``) keeps it.
+    of its own (``judging_order``) keeps it. The list of an order is in rounds.
 
     Parameters
     ----------
     design : Dataset
         A design with its sample, ``design.assign(selected=bayeseval.draw(design, ...))`` (with
-        replacement ``draw_count``), or a deterministic one.
-    judged : DataTree, optional
-        Leave out what has a grade in this collection.
-    random_seed : int or None
+        replacement ``draw_count``), a deterministic one, or an order.
+    judged : DataTree or DataFrame (topic, document), optional
+        Leave out what has a grade in this collection, or is in this table.
+    budget : int, or dict, Series or DataArray by topic, optional
+        Of an order alone: judgments per topic in all. Default: the rounds that ``judged`` has
+        begun, to their ends; without it the order's own budget, else the whole list.
+    random_seed : int, optional
         Of the order.
 
     Returns
     -------
     DataFrame
-        Columns topic and document, topics in the order of the design.
+        Columns topic and document, topics in the order of the design; of an order also ``round``,
+        topic by topic within each round.
 
     Raises
     ------
@@ -124,32 +146,72 @@ def to_judge(
     """
     check_design(design)
     check_seed(random_seed)
+    known = _judged_pairs(design, judged)
+    if is_order(design):
+        return _listed(design, known, budget, whole=judged is None)
+    if budget is not None:
+        raise ValueError("budget is for orders; this design has a budget of its own")
     sample = own_sample(design, "draw one, design.assign(selected=draw(design, random_seed=...))")
     if sample.ndim > 1:
         raise ValueError("the design has replicates of a sample; select one of them")
-    open_pairs = sample.to_numpy() > 0
-    if judged is not None:
+    pair = np.flatnonzero((sample.to_numpy() > 0) & ~known)
+    topic = design["pair_topic"].to_numpy()[pair]
+    if "judging_order" in design:
+        within = design["judging_order"].to_numpy()[pair].astype(float)
+    else:
+        within = np.random.default_rng(random_seed).random(pair.size)
+    return _table(design, pair[np.lexsort((within, topic))])
+
+
+def _judged_pairs(design: xr.Dataset, judged: xr.DataTree | pd.DataFrame | None) -> np.ndarray:
+    """Pairs (pair,) of the design that are judged already."""
+    known = np.zeros(design.sizes["pair"], dtype=bool)
+    if judged is None:
+        return known
+    if isinstance(judged, pd.DataFrame):
+        row = pair_positions(design, judged["topic"].astype(str), judged["document"].astype(str))
+    else:
         check_collection(judged)
         if "judgments" not in judged.children:
             raise ValueError("judged has no judgments, so it does not show what is left to judge")
         grade = judged["judgments/grade"]
         if "replicate" in grade.dims:
             raise ValueError("judged holds replicates of a sample; select one of them")
-        row = design_rows(judged, design)
-        open_pairs[row[(row >= 0) & grade.notnull().to_numpy()]] = False
-    pair = np.flatnonzero(open_pairs)
-    topic = design["pair_topic"].to_numpy()[pair]
-    if "judging_order" in design:
-        within = design["judging_order"].to_numpy()[pair].astype(float)
+        row = design_rows(judged, design)[grade.notnull().to_numpy()]
+    known[row[row >= 0]] = True
+    return known
+
+
+def _listed(
+    design: xr.Dataset, known: np.ndarray, budget: Budget | None, whole: bool
+) -> pd.DataFrame:
+    """Rounds of an order's list, less what is judged; ``whole`` is a list from its beginning."""
+    topic, place = design["pair_topic"].to_numpy(), design["place"].to_numpy()
+    if budget is None and whole and design_parameters(design)["budget"] is None:
+        asked = in_list(design)
+    elif budget is None and not whole:
+        asked = in_list(design) & (place <= rounds(design, known)[topic])
     else:
-        within = np.random.default_rng(random_seed).random(pair.size)
-    order = np.lexsort((within, topic))
-    return pd.DataFrame(
-        {
-            "topic": design["topic"].to_numpy()[topic[order]],
-            "document": design["document"].to_numpy()[pair[order]],
-        }
-    )
+        asked = _begun(design, budget) & in_list(design)
+    pair = np.flatnonzero(asked & ~known)
+    order = np.lexsort((design["judging_order"].to_numpy()[pair], topic[pair], place[pair]))
+    return _table(design, pair[order]).assign(round=place[pair[order]])
+
+
+def _table(design: xr.Dataset, pair: np.ndarray) -> pd.DataFrame:
+    """Labels of pairs."""
+    topic, document = pair_names(design, pair)
+    return pd.DataFrame({"topic": topic, "document": document})
+
+
+def _begun(design: xr.Dataset, budget: Budget | None) -> np.ndarray:
+    """Pairs (pair,) at the beginning of an order's lists, as far as a budget goes."""
+    budget = design_parameters(design)["budget"] if budget is None else budget
+    if budget is None:
+        raise ValueError("the order has no budget of its own: say how many judgments with budget=")
+    if isinstance(budget, list):
+        budget = dict(zip(design["topic"].to_numpy().tolist(), budget, strict=True))
+    return beginning(design, topic_budgets(design, budget))
 
 
 def _entropy(design: xr.Dataset, random_seed: int | None) -> list[int] | None:

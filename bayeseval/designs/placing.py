@@ -12,7 +12,8 @@ from bayeseval.collection.schema import describe_pair
 
 _PLACED = (
     *("inclusion_probability", "draw_probability", "stratum", "predicted_relevance"),
-    *("judging_order", "stratum_stage", "stratum_size", "stratum_sample_size"),
+    *("place", "judging_order", "stratum_stage", "stratum_extension"),
+    *("stratum_size", "stratum_sample_size"),
 )
 
 

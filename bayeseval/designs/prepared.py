@@ -27,7 +27,7 @@ def check_budget(budget: object, where: str = "per topic") -> None:
         )
 
 
-def topic_budgets(collection: xr.DataTree, budget: Budget) -> np.ndarray:
+def topic_budgets(collection: xr.DataTree | xr.Dataset, budget: Budget) -> np.ndarray:
     """Judgments for every topic: one number for all, or one for each by the topic's label."""
     topics = collection["topic"].to_numpy().tolist()
     if isinstance(budget, xr.DataArray):
@@ -81,10 +81,7 @@ def prepared_frame(
     sure = (
         np.zeros(n_pairs, dtype=bool) if certain is None else pair_mask(certain, n_pairs, "certain")
     )
-    order = ordered_frame(collection, start["frame"] | sure, start["runs"])
-    if labels:
-        values = label_values(collection, labels)
-        order = [pairs[labelled_order(values[pairs])] for pairs in order]
+    order = fused_documents(collection, start["frame"] | sure, start["runs"], labels)
     sure_by_topic = [pairs[sure[pairs]] for pairs in order]
     rest_by_topic = [pairs[~sure[pairs]] for pairs in order]
     _check_certain(collection["topic"].to_numpy(), start["budgets"], sure_by_topic, rest_by_topic)
@@ -100,10 +97,22 @@ def prepared_frame(
     parameters = {"n_certain": int(sure.sum())} | ({"labels": labels} if labels else {})
     return {
         "budgets": start["budgets"],
+        "runs": start["runs"],
         "rest": rest_by_topic,
         "certain": sure_by_topic,
         "parameters": start["parameters"] | parameters,
     }
+
+
+def fused_documents(
+    collection: xr.DataTree, mask: np.ndarray, runs: np.ndarray, labels: list[str]
+) -> list[NDArray[np.int64]]:
+    """Pairs of a frame, of every topic, in fused order, which labels move."""
+    order = ordered_frame(collection, mask, runs)
+    if not labels:
+        return order
+    values = label_values(collection, labels)
+    return [pairs[labelled_order(values[pairs])] for pairs in order]
 
 
 def labelled_design(collection, variables, scheme: str, name: str, parameters) -> xr.Dataset:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.ratios import Control
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
+from bayeseval.measures.scores import precision_weights
 from bayeseval.rounding import ROUNDING, ratio, settled
 
 LARGEST = 0.25  # variance of a score in [0, 1]
@@ -58,27 +59,18 @@ def of_sum(topic: TopicRelevance, weight: Floats, levels: Levels) -> Floats | No
 
 
 def weights_of_precisions(position: NDArray[np.int32], chance: Floats) -> Floats:
-    r"""What every document is expected to add to every run's sum of precisions, (run, pair).
+    """What every document is expected to add to every run's sum of precisions, (run, pair).
 
-    .. math:: \frac{1}{i} \left(1 + \sum_{j < i} p_j\right) + \sum_{j > i} \frac{p_j}{j}
-
-    for the document at rank i: the derivative of the sum by its relevance, the others relevant with
-    the probabilities p (pair,).
+    Of :func:`precision_weights`, 0 where a run does not rank the document.
 
     Examples
     --------
     >>> weights_of_precisions(np.array([[1, 0]]), np.array([0.5, 1.0]))
     array([[1.  , 1.25]])
     """
-    found = position >= 0
-    p = np.where(found, chance[position], 0.0)
-    inverse = 1.0 / np.arange(1.0, position.shape[1] + 1)
-    share = p * inverse
-    above = p.cumsum(axis=1) - p
-    below = share.sum(axis=1, keepdims=True) - share.cumsum(axis=1)
     weights = np.zeros((position.shape[0], chance.size))
-    run, rank = np.nonzero(found)
-    weights[run, position[run, rank]] = (inverse * (1.0 + above) + below)[run, rank]
+    run, rank = np.nonzero(position >= 0)
+    weights[run, position[run, rank]] = precision_weights(position, chance)[run, rank]
     return weights
 
 

@@ -25,6 +25,28 @@ def rank_weight(measure: Measure, depth: int) -> NDArray[np.floating]:
     return MEASURES[measure.name].weight(reach, measure)
 
 
+def precision_weights(position: NDArray[np.int32], chance: NDArray) -> NDArray[np.float64]:
+    r"""What the document at every rank is expected to add to a sum of precisions, (run, rank).
+
+    .. math:: \frac{1}{i} \left(1 + \sum_{j < i} p_j\right) + \sum_{j > i} \frac{p_j}{j}
+
+    at rank i: the derivative of the sum by the document's relevance, the others relevant with the
+    probabilities p, ``chance`` (pair,). Positions (run, rank) are -1 for nothing, which weighs 0.
+
+    Examples
+    --------
+    >>> precision_weights(np.array([[1, 0, -1]]), np.array([0.5, 1.0]))
+    array([[1.25, 1.  , 0.  ]])
+    """
+    found = position >= 0
+    p = np.where(found, chance[position], 0.0)
+    inverse = 1.0 / np.arange(1.0, position.shape[1] + 1)
+    share = p * inverse
+    above = p.cumsum(axis=1) - p
+    below = share.sum(axis=1, keepdims=True) - share.cumsum(axis=1)
+    return np.where(found, inverse * (1.0 + above) + below, 0.0)
+
+
 def plain_scores(
     measure: Measure, position: NDArray[np.int32], value: NDArray, total: NDArray | None = None
 ) -> NDArray[np.float64]:

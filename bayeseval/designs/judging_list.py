@@ -1,0 +1,136 @@
+"""The list of an order: places in shuffled strata, and how far each topic's list is judged."""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from pandas.core.util.hashing import hash_array
+
+from bayeseval.collection.labels import pair_names
+from bayeseval.designs.placing import check_design
+
+
+def is_order(design: xr.Dataset) -> bool:
+    """Whether the documents of a design are judged in an order, to any length."""
+    return design.attrs.get("name") == "order"
+
+
+def check_order(design: xr.Dataset) -> None:
+    """Refuse a design that has no order."""
+    check_design(design)
+    if not is_order(design):
+        raise ValueError(
+            f"this needs a design of be.designs.order, and this one is '{design.attrs.get('name')}'"
+        )
+
+
+def shuffled(design: xr.Dataset, listed: NDArray[np.bool_], seed: int) -> xr.Dataset:
+    """Design with the places of listed pairs (pair,) in their strata and in the topics' lists.
+
+    Both come from random numbers that the seed, the topic and the document give, so that they stay
+    where strata are added. A round has the documents of one place; their order in it has random
+    numbers of its own.
+    """
+    pairs = np.flatnonzero(listed)
+    topic, stratum = (design[name].to_numpy()[pairs] for name in ("pair_topic", "stratum"))
+    topics, documents = pair_names(design, pairs)
+    text = np.char.add(np.char.add(topics.astype(str), "\t"), documents.astype(str)).astype(object)
+    keys = [hash_array(text, hash_key=f"{2 * seed + n:016x}"[-16:]) for n in range(2)]
+    place = np.zeros((2, design.sizes["pair"]), dtype=np.int32)
+    place[0, pairs] = _places((keys[0], stratum))
+    place[1, pairs] = _places((keys[1], place[0, pairs], topic))
+    return design.assign(place=("pair", place[0]), judging_order=("pair", place[1]))
+
+
+def _places(keys: tuple[NDArray, ...]) -> NDArray[np.int64]:
+    """Place from 1 among those with the same last key, in the order of all."""
+    by_keys = np.lexsort(keys)
+    group = keys[-1][by_keys]
+    places = np.empty(group.size, dtype=np.int64)
+    places[by_keys] = 1 + np.arange(group.size) - np.searchsorted(group, group)
+    return places
+
+
+def in_list(design: xr.Dataset) -> NDArray[np.bool_]:
+    """Pairs (pair,) of the list; certain ones stand outside it."""
+    return design["place"].to_numpy() > 0
+
+
+def certain_pairs(design: xr.Dataset) -> NDArray[np.bool_]:
+    """Pairs (pair,) in a stratum that is judged whole, outside the list."""
+    return (design["stratum"].to_numpy() >= 0) & ~in_list(design)
+
+
+def beginning(design: xr.Dataset, budgets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Pairs (pair,) that so many judgments (topic,) reach, certain ones included."""
+    certain, topic = certain_pairs(design), design["pair_topic"].to_numpy()
+    reach = budgets - np.bincount(topic[certain], minlength=budgets.size)
+    return certain | (in_list(design) & (design["judging_order"].to_numpy() <= reach[topic]))
+
+
+def judged_to(
+    design: xr.Dataset, judged: NDArray[np.bool_], unchanged: NDArray[np.bool_] | None = None
+) -> xr.Dataset:
+    """Design whose strata are judged as far as these pairs (pair,) say.
+
+    Of a stratum of a later run that is not begun the documents are outside the frame. ``unchanged``
+    are topics (topic,) that stay as they were.
+    """
+    stratum, size = design["stratum"].to_numpy(), design["stratum_size"].to_numpy()
+    number = np.bincount(stratum[(stratum >= 0) & judged], minlength=size.size)
+    if unchanged is not None:
+        kept = unchanged[design["stratum_topic"].to_numpy()]
+        number = np.where(kept, design["stratum_sample_size"].to_numpy(), number)
+    return design.assign(
+        inclusion_probability=("pair", np.append(number / size, 0.0)[stratum]),
+        stratum_sample_size=("stratum_id", number.astype(np.int64)),
+    )
+
+
+def drawn_to(design: xr.Dataset, selected: NDArray[np.bool_]) -> xr.Dataset:
+    """Order judged as far as a sample of it (pair,), or samples (replicate, pair), go."""
+    each = [judged_to(design, sample) for sample in np.atleast_2d(selected)]
+    numbers = np.array([one["stratum_sample_size"].to_numpy() for one in each])
+    if (numbers != numbers[0]).any():
+        raise ValueError(
+            "the replicates have unlike numbers of documents in the strata; draw them together, "
+            "with be.draw(order, budget=..., n_replicates=..., random_seed=...)"
+        )
+    if not_begun(design, each[0]).any():
+        raise ValueError(
+            "the sample has no document in some strata; the first round of an order must be whole: "
+            "raise the budget"
+        )
+    return each[0]
+
+
+def rounds(design: xr.Dataset, judged: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Rounds (topic,) that are begun: the furthest place that is judged in any stratum."""
+    furthest = np.zeros(design.sizes["topic"], dtype=np.int64)
+    place = design["place"].to_numpy()
+    np.maximum.at(furthest, design["pair_topic"].to_numpy()[judged], place[judged])
+    return furthest
+
+
+def before_gaps(design: xr.Dataset, judged: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Judged pairs (pair,) with all judged that stand before them in their stratum."""
+    stratum, place = design["stratum"].to_numpy(), design["place"].to_numpy()
+    listed = in_list(design)
+    first_gap = np.full(design.sizes["stratum_id"], np.iinfo(np.int32).max, dtype=np.int64)
+    gaps = listed & ~judged
+    np.minimum.at(first_gap, stratum[gaps], place[gaps])
+    return judged & (~listed | (place < first_gap[stratum]))
+
+
+def not_begun(design: xr.Dataset, judged: xr.Dataset) -> NDArray[np.bool_]:
+    """Topics (topic,) of which some stratum has no document in the design as it is judged."""
+    number = judged["stratum_sample_size"].to_numpy()
+    later = stratum_extension(design) > 0
+    waiting = design["stratum_topic"].to_numpy()[(number == 0) & ~later]
+    return np.isin(np.arange(design.sizes["topic"]), waiting)
+
+
+def stratum_extension(design: xr.Dataset) -> NDArray[np.int64]:
+    """Which extension brought each stratum (stratum_id,); 0 of the order as it was made."""
+    if "stratum_extension" in design:
+        return design["stratum_extension"].to_numpy()
+    return np.zeros(design.sizes["stratum_id"], dtype=np.int64)
