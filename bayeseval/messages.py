@@ -77,6 +77,18 @@ def some_of(texts: Sequence[str], most: int) -> str:
     return ", ".join(texts[:most]) + more
 
 
+def span(numbers: Sequence[int]) -> str:
+    """The least and the largest of some numbers, or the one that all are.
+
+    Examples
+    --------
+    >>> span([5, 3, 4]), span([3, 3])
+    ('3 to 5', '3')
+    """
+    least, largest = min(numbers), max(numbers)
+    return f"{least}" if least == largest else f"{least} to {largest}"
+
+
 def percent(ci_prob: float) -> str:
     """A probability as text: every digit of a typed one, six of a computed one."""
     exact = Decimal(repr(float(ci_prob))).scaleb(2).normalize()

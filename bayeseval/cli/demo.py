@@ -53,8 +53,8 @@ def demo(
     seed = checked_seed(seed)
     with working(f"sampling {budget} documents a topic, and estimating"):
         collection = be.simulate.demo_collection()
-        design = be.designs.pps_strata(collection, budget=budget)
-        sampled = be.reveal(collection, design, be.draw(design, random_seed=seed))
+        design = be.designs.order(collection, budget=budget, random_seed=seed)
+        sampled = be.reveal(collection, design, be.draw(design))
         truth = be.mean_over_topics(be.evaluate(collection, MEASURES, estimator="assumed"))
         means = {
             name: be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator=name))

@@ -146,8 +146,12 @@ def _check_files(
     """Every file by itself, then those that can be read together, with a table of the runs."""
     topics = design = None
     with findings.caught(), ordered_files():
+        unjudgeable = judged.unjudgeable
+        source = (
+            qrels if unjudgeable == "error" else be.trec.read_qrels(qrels, unjudgeable=unjudgeable)
+        )
         known = be.read_collection(
-            qrels, qrels_format=judged.qrels_format, negative_grades=judged.negative_grades
+            source, qrels_format=judged.qrels_format, negative_grades=judged.negative_grades
         )
         findings.note("ok", f"{qrels}: {_judgments_line(known, qrels)}")
         topics = known["topic"].to_numpy()

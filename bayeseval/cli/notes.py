@@ -5,7 +5,7 @@ from pathlib import Path
 import bayeseval as be
 from bayeseval.cli.options import Array, DataArray, Dataset, DataTree
 from bayeseval.cli.output import note
-from bayeseval.messages import SHOWN, counted, some_of
+from bayeseval.messages import SHOWN, counted, some_of, span
 
 
 def note_scores(collection: DataTree, mean: Dataset) -> None:
@@ -90,6 +90,24 @@ def _note_left_out(collection: DataTree, mean: Dataset) -> None:
         )
 
 
+def note_progress(collection: DataTree, design: Dataset) -> None:
+    """Say how far the topics of an order are judged."""
+    import numpy as np
+
+    from bayeseval.collection.schema import design_parameters
+
+    judged = judged_topics(collection)
+    if design.attrs.get("name") != "order" or not judged.any():
+        return
+    asked, listed = design_parameters(design)["budget"], design["stratum"].to_numpy() >= 0
+    size = np.bincount(design["pair_topic"].to_numpy()[listed], minlength=design.sizes["topic"])
+    size = size if asked is None else np.minimum(size, asked)
+    whole = dict(zip(design["topic"].to_numpy(), size, strict=True))
+    number = judgments_by_topic(collection)[judged]
+    of = [whole[topic] for topic in collection["topic"].to_numpy()[judged]]
+    note(f"judged {span(number)} of {span(of)} documents a topic")
+
+
 def note_missing_topics(collection: DataTree, *, zero: bool) -> None:
     """Say how many runs lack judged topics, and whether they score 0 or are left out there."""
     from bayeseval.frame.rankings import Rankings
@@ -113,11 +131,16 @@ def note_missing_topics(collection: DataTree, *, zero: bool) -> None:
 
 def judged_topics(collection: DataTree) -> Array:
     """Topics (topic,) that have a judgment."""
+    return judgments_by_topic(collection) > 0
+
+
+def judgments_by_topic(collection: DataTree) -> Array:
+    """Number of judgments (topic,)."""
     import numpy as np
 
     judged = collection["judgments/grade"].notnull().to_numpy()
     of_topic = collection["pair_topic"].to_numpy()[judged]
-    return np.bincount(of_topic, minlength=collection.sizes["topic"]) > 0
+    return np.bincount(of_topic, minlength=collection.sizes["topic"])
 
 
 def note_no_error(mean: Dataset) -> None:

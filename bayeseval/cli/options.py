@@ -36,6 +36,12 @@ def folder(name: str) -> Path:
 QRELS_HELP = "File of judgments: TREC's lines, CSV with a header, JSON."
 RUNS_HELP = "Run files or quoted globs: TREC's lines, CSV, JSON; also .gz, .xz, .bz2, .zst."
 Runs = Annotated[list[str], typer.Argument(metavar="RUN", help=RUNS_HELP, show_default=False)]
+SampledRuns = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="RUN", help=f"{RUNS_HELP} With --design later ones, if any.", show_default=False
+    ),
+]
 QrelsFormat = Annotated[
     Literal["qrels", "sampleval", "prels", "probs"],
     typer.Option(help="Format of QRELS; sampleval, prels and probs include their design."),
@@ -43,6 +49,13 @@ QrelsFormat = Annotated[
 NegativeGrades = Annotated[
     Literal["unjudged", "judged"],
     typer.Option(help="Grade below 0: in the pool and not judged, or a grade, as -2 of spam is."),
+]
+Unjudgeable = Annotated[
+    Literal["error", "nonrelevant"],
+    typer.Option(
+        help="Documents that nobody can judge, with the word `unjudgeable` for a grade: an error, "
+        "or judged and not relevant (with --design)."
+    ),
 ]
 Depth = Annotated[int | None, typer.Option(help="Ranks to read from each run.", show_default="all")]
 OnDuplicate = Annotated[
@@ -182,7 +195,22 @@ OutputFile = Annotated[
         show_default=False,
     ),
 ]
-Budget = Annotated[int, typer.Option(help="Documents to judge per topic.")]
+SampledMeasures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        "-m",
+        help="What the list is for: P@10, AP, ...; repeatable.",
+        show_default="a list that is good for all measures",
+    ),
+]
+Budget = Annotated[
+    int | None,
+    typer.Option(
+        help="Judgments per topic in all, those of --certain or --judged included.",
+        show_default="the whole list, to be judged as far as you like",
+    ),
+]
 DesignWritten = Annotated[
     Path, typer.Option(help="Design file to write (- is stdout); `evaluate --design` reads it.")
 ]
@@ -205,9 +233,22 @@ CertainQrels = Annotated[
     str | None,
     typer.Option(
         metavar="QRELS",
-        help="Existing judgments to keep, of an old pool or an earlier sample; --budget then "
-        "counts further ones.",
+        help="Existing judgments to keep, of an old pool; --budget counts them.",
         show_default=False,
+    ),
+]
+DesignContinued = Annotated[
+    Path | None,
+    typer.Option(
+        help="Design file of a list to go on with (--scheme order): to a --budget, or with the "
+        "documents of later RUNs.",
+        show_default=False,
+    ),
+]
+JudgedQrels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="QRELS", help="What is judged of the list of --design.", show_default=False
     ),
 ]
 Seed = Annotated[int | None, typer.Option(help="Random seed.", show_default="random")]
@@ -228,6 +269,7 @@ class Judged:
 
     qrels_format: QrelsFormat = "qrels"
     negative_grades: NegativeGrades = "unjudged"
+    unjudgeable: Unjudgeable = "error"
     design: DesignRead = None
     labels: Labels = None
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import bayeseval as be
-from bayeseval.cli.notes import note_fitted_runs, note_unlike
+from bayeseval.cli.notes import note_fitted_runs, note_progress, note_unlike
 from bayeseval.cli.options import DataFrame, Dataset, DataTree, Estimated, Judged, Rankings
 from bayeseval.cli.output import check_outputs, note, working
 from bayeseval.whole_file import expanded_path
@@ -143,6 +143,8 @@ def judged_collection(qrels: str, runs: list[str], judged: Judged, rankings: Ran
     grades: Any = {"negative_grades": judged.negative_grades}
     if judged.design is not None and judged.qrels_format != "qrels":
         raise ValueError("--design goes with plain qrels; the other formats bring their own design")
+    if judged.design is None and judged.unjudgeable != "error":
+        raise ValueError("--unjudgeable goes with --design, whose list holds such documents")
     with ordered_files():
         if judged.design is None:
             options |= {"qrels_format": judged.qrels_format} | grades
@@ -150,7 +152,9 @@ def judged_collection(qrels: str, runs: list[str], judged: Judged, rankings: Ran
         else:
             collection = be.read_collection(None, runs, **options)
             design = be.read_design(judged.design)
+            grades |= {"unjudgeable": judged.unjudgeable}
             collection = be.attach_judgments(collection, design, qrels, **grades)
+            note_progress(collection, design)
     return labelled(collection, judged.labels)
 
 

@@ -3,87 +3,95 @@
 import warnings
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.notes import note_depth
-from bayeseval.cli.options import Array, Dataset, DataTree, Rankings, grouped
+from bayeseval.cli.options import DataArray, DataFrame, Dataset, DataTree, Rankings, grouped
 from bayeseval.cli.output import STDOUT, check_outputs, note, working, write_result, written_whole
 from bayeseval.cli.reading import input_files, label_files, labelled
 from bayeseval.messages import counted
 from bayeseval.whole_file import is_special
 
-SCHEMES = {"pps": "pps_strata", "uniform": "uniform_strata", "poisson": "poisson"}  # in designs
+SCHEMES = {  # in designs
+    "order": "order",
+    "pps": "pps_strata",
+    "uniform": "uniform_strata",
+    "poisson": "poisson",
+}
 Scheme = Annotated[
     Literal[*SCHEMES],  # pyright: ignore[reportInvalidTypeForm]
     typer.Option(
-        help="Favour documents near the top of the runs (pps, poisson), or none (uniform)."
+        help="A list to judge as far as you like (order), or a sample of --budget documents that "
+        "favours those near the top of the runs (pps, poisson), or none (uniform)."
     ),
 ]
 
 
 @grouped
 def sample(
-    runs: option.Runs,
-    budget: option.Budget,
     design_file: option.DesignWritten,
     rankings: Rankings,
+    runs: option.SampledRuns = None,
+    measure: option.SampledMeasures = None,
+    budget: option.Budget = None,
     output: option.OutputFile = None,
     overwrite: option.Overwrite = False,
-    scheme: Scheme = "pps",  # pyright: ignore[reportInvalidTypeForm]
+    scheme: Scheme = "order",  # pyright: ignore[reportInvalidTypeForm]
     n_strata: option.NStrata = None,
     pool_depth: option.PoolDepth = None,
     labels: option.Labels = None,
     certain: option.CertainQrels = None,
+    design: option.DesignContinued = None,
+    judged: option.JudgedQrels = None,
     qrels: option.KnownQrels = None,
-    qrels_format: option.QrelsFormat = "qrels",
     negative_grades: option.NegativeGrades = "unjudged",
+    unjudgeable: option.Unjudgeable = "error",
     seed: option.Seed = None,
 ) -> None:
     """Choose documents to judge, at random with known probabilities.
 
-    Writes lines `topic TAB document`, in random order within each topic as an assessor should get
-    them, and the design file. Judge all of them, write the judgments as qrels, and run `bayeseval
-    evaluate --design`. An --output that ends in .csv is a table with an empty column `grade`: with
-    grades filled in it is the QRELS of `evaluate`. With --certain QRELS the list is of further
-    documents: evaluate old and new judgments together.
+    Writes the list, lines `topic TAB document`, and the design file. Judge the list from its
+    beginning, write the judgments as qrels, and run `bayeseval evaluate --design`. The list is in
+    rounds, each by topic, in random order: stop at any line after the first round, and go on
+    later. An --output that ends in .csv is a table with the column `round` and an empty column
+    `grade`: with grades filled in, as far as they go, it is the QRELS of `evaluate`.
+
+    `sample --design design.nc --judged judged.csv --budget 80 ...` lists what comes next up to 80
+    documents a topic. `sample NEW_RUN... --design design.nc --judged judged.csv ...` adds the
+    documents of later runs, and lists those of the rounds that are judged. Both write a design
+    file for all judgments together.
+
+    The samples of other schemes are judged whole, in random order within each topic.
     """
-    if certain is not None and qrels is not None:
-        raise ValueError("--certain goes without --qrels, which simulates a sample")
-    judges = label_files(labels)
-    _check_files(
-        design_file, output, overwrite, input_files([qrels, certain], runs, [*judges.values()])
-    )
-    _check_options(scheme, n_strata, qrels_format, judges)
-    seed = option.checked_seed(seed)
-    import numpy as np
-
-    from bayeseval.designs.stratified import FewerStrata
-
-    strata_seed, draw_seed, order_seed = map(int, np.random.SeedSequence(seed).generate_state(3))
-    options = {"qrels_format": qrels_format, "negative_grades": negative_grades}
-    collection = be.read_collection(certain or qrels, runs, **options, **asdict(rankings))
-    collection = labelled(collection, labels)
-    with working("sampling"), warnings.catch_warnings():
-        if n_strata is None:  # nobody asked for a number
-            warnings.simplefilter("ignore", FewerStrata)
-        strata: dict = {} if n_strata is None else {"n_strata": n_strata}
-        if certain is not None:
-            strata |= _kept(collection, budget)
-        strata |= {"random_seed": strata_seed} if scheme == "uniform" else {"labels": list(judges)}
-        strata.setdefault("budget", budget)
-        design_of = getattr(be.designs, SCHEMES[scheme])
-        design = design_of(collection, pool_depth=pool_depth, **strata)
-        selected = be.draw(design, random_seed=draw_seed)
-    sampled = design.assign(selected=selected).assign_attrs(command_seed=seed)
-    judged = None if certain is None else collection
-    listed = be.designs.to_judge(sampled, judged, random_seed=order_seed)
-    kept = strata.get("certain", np.zeros(collection["document"].size, dtype=bool))
+    runs, judges = runs or [], label_files(labels)
+    files = input_files([qrels, certain, judged], runs, [design, *judges.values()])
+    _check_files(design_file, output, overwrite, files)
+    begins = {"--measure": measure, "--n-strata": n_strata, "--pool-depth": pool_depth}
+    begins |= {"--certain": certain, "--qrels": qrels, "--seed": seed}
+    begins |= {"--scheme": None if scheme == "order" else scheme}
+    continues = {"--judged": judged, "--unjudgeable": unjudgeable != "error" or None}
+    _check_options(design, runs, budget, bool(judges), begins, continues)
+    collection = None
+    if runs:
+        known = certain or qrels
+        read = {"negative_grades": negative_grades} | asdict(rankings)
+        collection = labelled(be.read_collection(known, runs, **read), labels)
+    if design is None:
+        kept = {} if certain is None else _kept(collection)
+        options = {"budget": budget, "pool_depth": pool_depth, **kept}
+        options |= {"labels": list(judges)} if judges else {}
+        options |= {"measures": measure} if measure else {}
+        options |= {"n_strata": n_strata} if n_strata is not None else {}
+        made, listed = _begun(collection, scheme, options, option.checked_seed(seed))
+    else:
+        known = _judged(str(judged), negative_grades, unjudgeable)
+        made, listed = _continued(be.read_design(design), collection, known, budget)
     with written_whole(design_file) as unfinished:
-        be.save_design(sampled, unfinished)
+        be.save_design(made, unfinished)
     # after the design, without which judgments of the list would be lost
     as_table = option.output_ending(output) == ".csv"
     lines = "".join(listed["topic"] + "\t" + listed["document"] + "\n")
@@ -96,24 +104,66 @@ def sample(
             f"{blank!r} has blanks, which lines of judgments cannot hold: take an --output that "
             "ends in .csv, a table to fill in"
         )
-    note_depth(collection, rankings.depth)
-    _note_sample(sampled, kept, seed)
+    if collection is not None:
+        note_depth(collection, rankings.depth)
+    if design is None:
+        _note_sample(made, listed, kept.get("certain"))
 
 
-def _kept(collection: DataTree, budget: int) -> dict:
-    """What keeps the judged pairs in a design, with a budget of further ones."""
-    import numpy as np
-
-    judged = collection["judgments/grade"].notnull().to_numpy()
+def _kept(collection: DataTree) -> dict:
+    """What keeps the judged pairs in a design."""
+    judged = collection["judgments/grade"].notnull()
     if not judged.any():
         raise ValueError("--certain has no judgment to keep; leave it out")
-    if budget < 1:
-        raise ValueError(f"--budget must be a whole number of judgments, 1 or more, not {budget}")
-    n_topics = collection.sizes["topic"]
-    number = np.bincount(collection["pair_topic"].to_numpy()[judged], minlength=n_topics)
-    topics = collection["topic"].to_numpy().tolist()
-    budgets = dict(zip(topics, (number + budget).tolist(), strict=True))
-    return {"certain": judged, "budget": budgets, "frame": "retrieved"}
+    return {"certain": judged, "frame": "retrieved"}
+
+
+def _begun(
+    collection: DataTree, scheme: str, options: dict[str, Any], seed: int
+) -> tuple[Dataset, DataFrame]:
+    """A design, with its sample where it has one, and the list of it."""
+    import numpy as np
+
+    from bayeseval.designs.attach import warn_enlarged
+    from bayeseval.designs.stratified import FewerStrata
+
+    make = getattr(be.designs, SCHEMES[scheme])
+    strata_seed, draw_seed, order_seed = map(int, np.random.SeedSequence(seed).generate_state(3))
+    with working("sampling"), warnings.catch_warnings():
+        if "n_strata" not in options:  # nobody asked for a number
+            warnings.simplefilter("ignore", FewerStrata)
+        if scheme == "order":
+            design = make(collection, **options, random_seed=seed).assign_attrs(command_seed=seed)
+            return design, be.designs.to_judge(design)
+        options |= {"random_seed": strata_seed} if scheme == "uniform" else {}
+        design = make(collection, **options).assign_attrs(command_seed=seed)
+        design = design.assign(selected=be.draw(design, random_seed=draw_seed))
+    warn_enlarged(design)
+    judged = collection if "certain" in options else None
+    return design, be.designs.to_judge(design, judged, random_seed=order_seed)
+
+
+def _judged(path: str, negative_grades: str, unjudgeable: str) -> DataFrame:
+    """Judgments of a list, whose other rows wait for their grades."""
+    from bayeseval.trec.qrels import GradesMissing
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GradesMissing)
+        rows = be.trec.read_qrels(path, unjudgeable=unjudgeable)
+    return rows.loc[rows["grade"].notna() & ((rows["grade"] >= 0) | (negative_grades == "judged"))]
+
+
+def _continued(
+    order: Dataset, collection: DataTree | None, judged: DataFrame, budget: int | None
+) -> tuple[Dataset, DataFrame]:
+    """The design with later runs or another budget, and what is next of its list."""
+    design = be.designs.extend(order, collection, budget=budget)
+    listed = be.designs.to_judge(design, judged, budget=budget)
+    note(f"{counted(len(listed), 'document')} to judge, besides {len(judged)} already judged")
+    if collection is not None:
+        number, more = (design.sizes[name] - (order.sizes[name]) for name in ("pair", "stratum_id"))
+        note(f"later runs add {counted(number, 'document')}, in {counted(more, 'stratum')}")
+    return design, listed
 
 
 def _check_files(
@@ -151,59 +201,93 @@ def _check_files(
             raise ValueError(f"{design_file} is no design file, and --overwrite replaces no other")
 
 
-def _check_options(scheme: str, n_strata: int | None, qrels_format: str, judges) -> None:
-    """Refuse options that would have no effect."""
-    if judges and scheme == "uniform":
-        raise ValueError("--labels goes with --scheme pps or poisson; uniform ignores labels")
-    if scheme == "poisson" and n_strata is not None:
-        raise ValueError("--n-strata goes with --scheme pps or uniform; poisson has no strata")
-    if qrels_format != "qrels":
+def _check_options(
+    design: Path | None,
+    runs: list[str],
+    budget: int | None,
+    has_labels: bool,
+    begins: dict[str, Any],
+    continues: dict[str, Any],
+) -> None:
+    """Refuse options that would have no effect: of a new list, and of one that goes on."""
+    given = [
+        flag
+        for flag, value in (continues if design is None else begins).items()
+        if value is not None
+    ]
+    if design is not None:
+        if given:
+            raise ValueError(
+                f"{given[0]} is for a new list; that of --design goes on as it was made"
+            )
+        if continues["--judged"] is None:
+            raise ValueError("--design goes on with a list; give what is judged of it by --judged")
+        return
+    if given:
+        raise ValueError(f"{given[0]} goes with --design, whose list it goes on with")
+    if not runs:
         raise ValueError(
-            f"sample takes its known judgments as plain qrels, not {qrels_format}, which are "
-            "judgments of a sample already"
+            "no RUN to sample from; --design and --judged go on with a list without one"
         )
+    scheme = begins["--scheme"]
+    if scheme is not None and budget is None:
+        raise ValueError(f"--scheme {scheme} needs a --budget; order lists all documents")
+    if scheme is not None and begins["--measure"]:
+        raise ValueError(f"--measure goes with --scheme order; {scheme} favours no measure")
+    if scheme not in ("pps", "uniform") and begins["--n-strata"] is not None:
+        raise ValueError("--n-strata goes with --scheme pps or uniform")
+    if has_labels and scheme == "uniform":
+        raise ValueError(
+            "--labels goes with --scheme order, pps or poisson; uniform ignores labels"
+        )
+    if begins["--certain"] is not None and begins["--qrels"] is not None:
+        raise ValueError("--certain goes without --qrels, which simulates a sample")
 
 
-def _note_sample(design: Dataset, kept: Array, seed: int) -> None:
+def _note_sample(design: Dataset, listed: DataFrame, kept: DataArray | None) -> None:
     """Say how many documents there are to judge, among which."""
     import numpy as np
 
     from bayeseval.collection.schema import design_parameters
 
-    n_selected = int((design["selected"].to_numpy() & ~kept).sum())
-    parameters = design_parameters(design)
+    n_topics, parameters = design.sizes["topic"], design_parameters(design)
     in_frame = ((design["inclusion_probability"] > 0) | (design["stratum"] >= 0)).to_numpy()
-    pair_topic = design["pair_topic"].to_numpy()
-    topics = pair_topic[in_frame]
-    depth = parameters["pool_depth"]
+    size = np.bincount(design["pair_topic"].to_numpy()[in_frame], minlength=n_topics)
+    depth, budget = parameters["pool_depth"], parameters["budget"]
     rule = parameters["frame"] + ("" if depth is None else f" to rank {depth}")
-    besides = f", besides {int(kept.sum())} already judged" if kept.any() else ""
+    besides = "" if kept is None else f", besides {int(kept.sum())} already judged"
     note(
-        f"{counted(n_selected, 'document')} to judge from a frame of {topics.size} ({rule}), "
-        f"{counted(design.sizes['topic'], 'topic')}{besides}, seed {seed}"
+        f"{counted(len(listed), 'document')} to judge from a frame of {size.sum()} ({rule}), "
+        f"{counted(n_topics, 'topic')}{besides}, seed {design.attrs['command_seed']}"
     )
-    # topics of which one document is drawn, except in strata that are judged whole
-    stratum, selected = design["stratum"].to_numpy(), design["selected"].to_numpy()
-    inside = stratum >= 0
-    whole = np.bincount(stratum[inside], weights=~selected[inside]) == 0
-    by_chance = inside & selected
-    by_chance[inside] &= ~whole[stratum[inside]]
-    drawn_once = int((np.bincount(pair_topic[by_chance]) == 1).sum())
+    if not len(listed):
+        note("every document of the frame is already judged: there is nothing left to judge")
+        return
+    if budget is None:
+        note(
+            "the list holds the whole frame, in rounds: judge it as far as you like, from its "
+            f"beginning; the first round, {(listed['round'] == 1).sum()} documents, is the least"
+        )
+        return
+    # one document is drawn of all strata that are not judged whole
+    drawn, partly = (
+        design["stratum_sample_size"],
+        design["stratum_sample_size"] < design["stratum_size"],
+    )
+    by_chance = np.bincount(design["stratum_topic"][partly], weights=drawn[partly])
+    drawn_once = int((by_chance == 1).sum())
     if drawn_once:
         note(
             f"in {counted(drawn_once, 'topic')} one judged document will represent others, which "
             "gives no standard error: --budget 2 or more gives intervals"
         )
-    size = np.bincount(topics, minlength=design.sizes["topic"])
-    covered = (size <= np.asarray(parameters["budget"])) & (size > 0)
-    size -= np.bincount(pair_topic[in_frame & kept], minlength=design.sizes["topic"])
-    if covered.all() and not size.any():
-        note("every document of the frame is already judged: there is nothing left to judge")
-    elif covered.all():
-        unjudged = " not judged yet" if kept.any() else ""
-        note(f"the budget covers the whole frame: judge all {size.sum()} documents{unjudged}")
+    covered = (size <= np.asarray(budget)) & (size > 0)
+    if covered.all():
+        unjudged = "" if kept is None else " not judged yet"
+        note(f"the budget covers the whole frame: judge all {len(listed)} documents{unjudged}")
     elif covered.any():
+        n_listed = listed["topic"].isin(design["topic"].to_numpy()[covered]).sum()
         note(
             f"the budget covers the whole frame of {counted(int(covered.sum()), 'topic')}: judge "
-            f"all {counted(int(size[covered].sum()), 'document')} there"
+            f"all {counted(int(n_listed), 'document')} there"
         )

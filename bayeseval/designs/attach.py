@@ -18,7 +18,6 @@ from bayeseval.designs.judging_list import (
     before_gaps,
     certain_pairs,
     drawn_to,
-    in_list,
     is_order,
     judged_to,
     not_begun,
@@ -33,9 +32,9 @@ from bayeseval.designs.placing import (
 )
 from bayeseval.frame.rankings import Rankings
 from bayeseval.frame.sample import grade_scale
-from bayeseval.messages import Message, Option, counted
+from bayeseval.messages import Message, Option, counted, some_of
 from bayeseval.trec import read_qrels
-from bayeseval.trec.qrels import warn_below
+from bayeseval.trec.qrels import UNJUDGEABLE, GradesMissing, warn_below
 
 
 def reveal(
@@ -129,6 +128,7 @@ def attach_judgments(
     *,
     grades: Sequence[float] | None = None,
     negative_grades: str = "unjudged",
+    unjudgeable: str = "error",
 ) -> xr.DataTree:
     """Collection with the judgments that came back for a design.
 
@@ -142,13 +142,18 @@ def attach_judgments(
     qrels : path or DataFrame (topic, document, grade)
         The judgments. A topic without any judgment has not been judged yet, and its scores are
         NaN. The sample of a Poisson design may be empty in a topic: there this holds only where
-        the design has ``selected`` pairs in the topic.
+        the design has ``selected`` pairs in the topic. Of an order they are the beginning of each
+        stratum's list; what comes after an unjudged document is set aside, with a warning, as is a
+        topic without its first round.
     grades : sequence of float, optional
         Grades that the assessors could give. Default: the grades in ``qrels``; then a measure of
         gains by the difference estimator is exactly unbiased only where every grade is certain to
         occur.
     negative_grades : {"unjudged", "judged"}
         Whether a negative grade means not judged, or is a grade.
+    unjudgeable : {"error", "nonrelevant"}
+        Documents that nobody can judge have the word ``unjudgeable`` in place of a grade: an error,
+        or judged and not relevant.
 
     Returns
     -------
@@ -161,6 +166,7 @@ def attach_judgments(
     ValueError
         A judged pair with inclusion probability 0; a selected pair without a judgment or a judged
         one that was not selected; a stratum with another number of judgments than the design drew;
+        an order of which no topic has its first round;
         a design whose topics or documents are not the collection's, or a run none of whose topics
         is the design's.
 
@@ -184,7 +190,10 @@ def attach_judgments(
         source = "the DataFrame"
     elif all(isinstance(file, str | os.PathLike) for file in files):
         source = ", ".join(f"'{file}'" for file in files)
-    listed = read_qrels(qrels)
+    with warnings.catch_warnings():
+        if is_order(design):  # where rows of a list wait for their grades
+            warnings.simplefilter("ignore", GradesMissing)
+        listed = read_qrels(qrels, unjudgeable=unjudgeable)
     check_choice("negative_grades", negative_grades, ("unjudged", "judged"))
     below = (listed["grade"] < 0) & (negative_grades == "unjudged")
     judged, declined = (listed.loc[rows] for rows in (listed["grade"].notna() & ~below, below))
@@ -209,6 +218,7 @@ def attach_judgments(
         labels = np.asarray(judged["topic"]), np.asarray(judged["document"])
     else:
         _check_complete(design, in_design, source, declined)
+        warn_enlarged(design)
     if negative_grades == "unjudged":
         warn_below(listed["grade"].to_numpy())
     frame = pair_names(design, np.flatnonzero(frame_pairs(design)))
@@ -253,25 +263,40 @@ def _judged_beginning(
     waiting = not_begun(design, judged_to(design, used))
     pair_topic = design["pair_topic"].to_numpy()
     n_after = int((came_back & ~used).sum())
-    started = waiting & np.isin(np.arange(waiting.size), pair_topic[came_back & in_list(design)])
+    started = waiting & np.isin(np.arange(waiting.size), pair_topic[came_back])
     if started.any():
-        names = ", ".join(f"'{topic}'" for topic in design["topic"].to_numpy()[started][:5])
-        more = ", and so on" if started.sum() > 5 else ""
-        warnings.warn(
-            f"{counted(int(started.sum()), 'topic')} whose first round is not finished "
-            f"{'has' if started.sum() == 1 else 'have'} no scores: {names}{more}; judge a document "
-            "of every stratum, which are the rows of round 1",
-            stacklevel=3,
+        verb = "has" if started.sum() == 1 else "have"
+        names = some_of([f"'{topic}'" for topic in design["topic"].to_numpy()[started]], 5)
+        text = (
+            f"{counted(int(started.sum()), 'topic')} {verb} no score, because the first round is "
+            f"not judged whole: {names}; judge a document of every stratum, the rows of round 1"
         )
+        if not (used & ~waiting[pair_topic]).any():
+            raise ValueError(f"{source}: {text}")
+        warnings.warn(text, stacklevel=3)
     if n_after:
         warnings.warn(
-            f"{counted(n_after, 'judgment')} of documents that stand after an unjudged one in "
-            "their stratum are set aside; judge the list in its order, and mark what cannot be "
-            "judged",
+            f"{counted(n_after, 'judgment')} of documents that stand after an unjudged one of "
+            f"their stratum {'is' if n_after == 1 else 'are'} set aside; judge the list in its "
+            f"order, and write {UNJUDGEABLE} as the grade of what nobody can judge",
             stacklevel=3,
         )
     used &= ~waiting[pair_topic]
     return judged_to(design, used, waiting), used[judged]
+
+
+def warn_enlarged(design: xr.Dataset) -> None:
+    """Warn of what a sample beside an earlier one costs; orders are judged further."""
+    if design_parameters(design).get("n_certain") and not is_order(design):
+        warnings.warn(
+            Message(
+                "the certain documents count for themselves alone: if they are an earlier sample, "
+                "intervals may be twice as long as those of one sample of all; ",
+                Option("scheme", "order", "be.designs.order"),
+                " gives a list that can simply be judged further",
+            ),
+            stacklevel=3,
+        )
 
 
 def _check_grades(judged: pd.DataFrame, grades: Sequence[float], source: str) -> None:
@@ -343,7 +368,7 @@ def _missing_pairs(
     ]
     if n_certain < number:
         parts.append(
-            ": judge them (grade 0 if a document cannot be judged), or leave out all judgments of "
+            f": judge them ({UNJUDGEABLE} if nobody can), or leave out all judgments of "
             "a topic that is not finished"
         )
     if n_declined:

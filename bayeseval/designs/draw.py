@@ -11,7 +11,14 @@ from bayeseval.collection import check_collection, pair_positions, topic_starts
 from bayeseval.collection.choices import check_seed, check_whole_numbers
 from bayeseval.collection.labels import pair_names
 from bayeseval.collection.schema import design_parameters
-from bayeseval.designs.judging_list import beginning, in_list, is_order, judged_to, rounds
+from bayeseval.designs.judging_list import (
+    beginning,
+    in_list,
+    is_order,
+    judged_to,
+    rounds,
+    stratum_extension,
+)
 from bayeseval.designs.placing import check_design, design_rows, own_sample
 from bayeseval.designs.prepared import Budget, topic_budgets
 
@@ -112,10 +119,12 @@ def to_judge(
         A design with its sample, ``design.assign(selected=bayeseval.draw(design, ...))`` (with
         replacement ``draw_count``), a deterministic one, or an order.
     judged : DataTree or DataFrame (topic, document), optional
-        Leave out what has a grade in this collection, or is in this table.
+        Leave out what has a grade in this collection, or is in this table (with a grade, where it
+        has a column of them).
     budget : int, or dict, Series or DataArray by topic, optional
-        Of an order alone: judgments per topic in all. Default: the rounds that ``judged`` has
-        begun, to their ends; without it the order's own budget, else the whole list.
+        Of an order alone: judgments per topic in all. Default: the order's own budget, else the
+        whole list; of an order with later runs, of which some is ``judged``, each topic's rounds
+        that are judged whole.
     random_seed : int, optional
         Of the order.
 
@@ -148,7 +157,7 @@ def to_judge(
     check_seed(random_seed)
     known = _judged_pairs(design, judged)
     if is_order(design):
-        return _listed(design, known, budget, whole=judged is None)
+        return _listed(design, known, budget)
     if budget is not None:
         raise ValueError("budget is for orders; this design has a budget of its own")
     sample = own_sample(design, "draw one, design.assign(selected=draw(design, random_seed=...))")
@@ -169,7 +178,10 @@ def _judged_pairs(design: xr.Dataset, judged: xr.DataTree | pd.DataFrame | None)
     if judged is None:
         return known
     if isinstance(judged, pd.DataFrame):
+        judged = judged.dropna(subset=[name for name in ("grade",) if name in judged])
         row = pair_positions(design, judged["topic"].astype(str), judged["document"].astype(str))
+        if row.size and (row < 0).all():
+            raise ValueError("judged has no document of the design; is it of another sample?")
     else:
         check_collection(judged)
         if "judgments" not in judged.children:
@@ -182,17 +194,14 @@ def _judged_pairs(design: xr.Dataset, judged: xr.DataTree | pd.DataFrame | None)
     return known
 
 
-def _listed(
-    design: xr.Dataset, known: np.ndarray, budget: Budget | None, whole: bool
-) -> pd.DataFrame:
-    """Rounds of an order's list, less what is judged; ``whole`` is a list from its beginning."""
+def _listed(design: xr.Dataset, known: np.ndarray, budget: Budget | None) -> pd.DataFrame:
+    """Rounds of an order's list, less what is judged."""
     topic, place = design["pair_topic"].to_numpy(), design["place"].to_numpy()
-    if budget is None and whole and design_parameters(design)["budget"] is None:
-        asked = in_list(design)
-    elif budget is None and not whole:
-        asked = in_list(design) & (place <= rounds(design, known)[topic])
-    else:
-        asked = _begun(design, budget) & in_list(design)
+    asked = in_list(design)
+    if budget is None and known.any() and stratum_extension(design).any():
+        asked &= place <= rounds(design, known)[topic]
+    elif budget is not None or design_parameters(design)["budget"] is not None:
+        asked &= _begun(design, budget)
     pair = np.flatnonzero(asked & ~known)
     order = np.lexsort((design["judging_order"].to_numpy()[pair], topic[pair], place[pair]))
     return _table(design, pair[order]).assign(round=place[pair[order]])

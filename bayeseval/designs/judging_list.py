@@ -7,6 +7,7 @@ from pandas.core.util.hashing import hash_array
 
 from bayeseval.collection.labels import pair_names
 from bayeseval.designs.placing import check_design
+from bayeseval.messages import Message, Option
 
 
 def is_order(design: xr.Dataset) -> bool:
@@ -19,7 +20,11 @@ def check_order(design: xr.Dataset) -> None:
     check_design(design)
     if not is_order(design):
         raise ValueError(
-            f"this needs a design of be.designs.order, and this one is '{design.attrs.get('name')}'"
+            Message(
+                f"a design of '{design.attrs.get('name')}' does not go on; ",
+                Option("scheme", "order", "be.designs.order"),
+                " makes one that does",
+            )
         )
 
 
@@ -34,7 +39,7 @@ def shuffled(design: xr.Dataset, listed: NDArray[np.bool_], seed: int) -> xr.Dat
     topic, stratum = (design[name].to_numpy()[pairs] for name in ("pair_topic", "stratum"))
     topics, documents = pair_names(design, pairs)
     text = np.char.add(np.char.add(topics.astype(str), "\t"), documents.astype(str)).astype(object)
-    keys = [hash_array(text, hash_key=f"{2 * seed + n:016x}"[-16:]) for n in range(2)]
+    keys = [hash_array(text, hash_key=f"{2 * int(seed) + n:016x}"[-16:]) for n in range(2)]
     place = np.zeros((2, design.sizes["pair"]), dtype=np.int32)
     place[0, pairs] = _places((keys[0], stratum))
     place[1, pairs] = _places((keys[1], place[0, pairs], topic))
@@ -104,11 +109,17 @@ def drawn_to(design: xr.Dataset, selected: NDArray[np.bool_]) -> xr.Dataset:
 
 
 def rounds(design: xr.Dataset, judged: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Rounds (topic,) that are begun: the furthest place that is judged in any stratum."""
-    furthest = np.zeros(design.sizes["topic"], dtype=np.int64)
-    place = design["place"].to_numpy()
-    np.maximum.at(furthest, design["pair_topic"].to_numpy()[judged], place[judged])
-    return furthest
+    """Rounds (topic,) that are judged whole, in the strata that the order was made with."""
+    stratum, listed = design["stratum"].to_numpy(), in_list(design)
+    n_strata = design.sizes["stratum_id"]
+    size, number = (
+        np.bincount(stratum[pairs], minlength=n_strata)
+        for pairs in (listed, listed & before_gaps(design, judged))
+    )
+    open_strata = (number < size) & (stratum_extension(design) == 0)
+    whole = np.full(design.sizes["topic"], design.sizes["pair"])  # where no stratum is open
+    np.minimum.at(whole, design["stratum_topic"].to_numpy()[open_strata], number[open_strata])
+    return whole
 
 
 def before_gaps(design: xr.Dataset, judged: NDArray[np.bool_]) -> NDArray[np.bool_]:

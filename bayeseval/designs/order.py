@@ -1,5 +1,6 @@
 """One random order of each topic: strata by size, shuffled, the next document of each in turn."""
 
+import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_seed
-from bayeseval.collection.labels import label_positions
+from bayeseval.collection.labels import floating_topics, label_positions
 from bayeseval.collection.schema import design_parameters, strata
 from bayeseval.designs.judging_list import (
     beginning,
@@ -20,7 +21,14 @@ from bayeseval.designs.judging_list import (
     stratum_extension,
 )
 from bayeseval.designs.placing import design_rows
-from bayeseval.designs.prepared import Budget, fused_documents, labelled_design, prepared_frame
+from bayeseval.designs.prepared import (
+    Budget,
+    fused_documents,
+    kept_budget,
+    labelled_design,
+    prepared_frame,
+    topic_budgets,
+)
 from bayeseval.designs.sizes import Floats, sizes, variance_shares
 from bayeseval.frame.rankings import Rankings, contributing_runs, frame_mask
 
@@ -138,35 +146,42 @@ def order(
 
 
 def extend(
-    order: xr.Dataset, collection: xr.DataTree, *, runs: list[str] | None = None
+    order: xr.Dataset,
+    collection: xr.DataTree | None = None,
+    *,
+    runs: list[str] | None = None,
+    budget: Budget | None = None,
 ) -> xr.Dataset:
-    r"""Order with the documents of later runs, in strata of their own.
+    r"""Order with the documents of later runs in strata of their own, or with another budget.
 
-    The documents of the frame that are new are cut by size into strata whose total size is about
-    that of a topic's strata so far, at least one, and shuffled. Nothing that was in the list
-    changes its place in its stratum. Until a new stratum has a judgment its documents are outside
-    the frame; it should be judged to as many rounds as the topic has.
+    The documents that later runs add are cut by size into strata, and shuffled. Of the strata that
+    these runs would have by themselves they get their share of the total size, at least one.
+    Nothing that was in the list changes its place in its stratum. Until a new stratum has a
+    judgment its documents are outside the frame; it should be judged to as many rounds as the
+    topic has.
 
     Parameters
     ----------
     order : Dataset
         A design of :func:`order`, as it was made or extended before.
-    collection : DataTree
-        All runs, those that made the order and later ones.
+    collection : DataTree, optional
+        The later runs, with or without those of the order.
     runs : list of str, optional
-        Runs whose documents are added; by default those that contributed.
+        Runs whose documents are added; by default those that contributed. Runs of the order have
+        nothing to add.
+    budget : int, or dict, Series or DataArray by topic, optional
+        Judgments per topic, certain pairs included. By default that of the order.
 
     Returns
     -------
     Dataset
-        As for :func:`order`, over the pairs of the collection, and
-        ``stratum_extension(stratum_id)``: 0 of the strata that were there, 1 of those of the first
-        extension.
+        As for :func:`order`, over the pairs of its frame, and ``stratum_extension(stratum_id)``: 0
+        of the strata that were there, 1 of those of the first extension.
 
     Raises
     ------
     ValueError
-        A design that is no order, a collection without its topics or documents.
+        A design that is no order, a collection without a later run or without its topics.
 
     Examples
     --------
@@ -175,56 +190,98 @@ def extend(
     >>> first = be.read_collection(None, run.assign(score=range(9)))
     >>> design = be.designs.order(first, budget=4, random_seed=1)
     >>> later = pd.DataFrame({"run": "b", "topic": "1", "document": ["d8", "e1", "e2"]})
-    >>> both = be.add_runs(first, later.assign(score=[3, 2, 1]))
-    >>> extended = be.designs.extend(design, both)
+    >>> later = be.read_collection(None, later.assign(score=[3, 2, 1]))
+    >>> extended = be.designs.extend(design, later)
     >>> extended.stratum_size.values, extended.stratum_sample_size.values
     (array([4, 5, 2]), array([2, 2, 0]))
     """
-    check_collection(collection)
     check_order(order)
-    parameters = design_parameters(order)
-    known = np.isin(collection["run"].to_numpy(), parameters["runs"])
-    later = np.union1d(np.flatnonzero(known), contributing_runs(collection, runs))
-    rule = parameters["frame"] if parameters["frame"] == "judged" else "retrieved"
-    mask, _ = frame_mask(collection, rule, parameters["pool_depth"], later)
-    row = design_rows(collection, order)
-    before = np.where(row >= 0, order["stratum"].to_numpy()[row], -1)
-    missing = int((order["stratum"] >= 0).sum()) - np.count_nonzero(before >= 0)
-    if missing:
-        raise ValueError(
-            f"{missing} documents of the order are not in the collection; give it the runs that "
-            "made the order and the later ones"
-        )
-    listed = (before >= 0) & in_list(order)[row]
-    here = np.isin(collection["topic"].to_numpy(), order["topic"].to_numpy())
-    new = mask & (before < 0) & here[collection["pair_topic"].to_numpy()]
-    documents = fused_documents(collection, listed | new, later, parameters.get("labels", []))
-    shares = variance_shares(parameters["measures"])
-    by_topic = sizes(Rankings.of(collection, later), documents, shares)
-    topic_of = label_positions(collection["topic"], order["topic"])[order["stratum_topic"]]
+    if collection is not None:
+        order = _with_later_runs(order, collection, runs)
+    if budget is None:
+        return order
+    budgets = topic_budgets(order, budget)
+    parameters = design_parameters(order) | {"budget": kept_budget(budgets)}
+    order = order.assign_attrs(parameters=json.dumps(parameters))
+    return judged_to(order, beginning(order, budgets))
+
+
+def _with_later_runs(order: xr.Dataset, collection: xr.DataTree, runs) -> xr.Dataset:
+    """Order with strata for the documents that later runs of the collection add."""
+    check_collection(collection)
+    parameters, names = design_parameters(order), collection["run"].to_numpy()
+    later = contributing_runs(collection, runs)
+    later = later[~np.isin(names[later], parameters["runs"])]
+    if not later.size:
+        raise ValueError("the runs made the order, or came to it before; give it later ones")
+    order = order.isel(pair=np.flatnonzero(order["stratum"] >= 0))
     columns = {"size": order["stratum_size"], "drawn": order["stratum_sample_size"]}
-    columns |= {"extension": stratum_extension(order), "topic": topic_of}
+    columns |= {"extension": stratum_extension(order), "topic": order["stratum_topic"]}
     table = pd.DataFrame({name: np.asarray(values) for name, values in columns.items()})
-    added = []
-    for topic, (pairs, size) in enumerate(zip(documents, by_topic, strict=True)):
-        if not new[pairs].any():
-            continue
-        n_strata = np.unique(before[pairs[listed[pairs]]]).size
-        share = size[new[pairs]].sum() / size[listed[pairs]].sum() if n_strata else 1.0
-        fresh = pairs[new[pairs]][np.argsort(-size[new[pairs]], kind="stable")]
-        parts = equal_parts(np.sort(size[new[pairs]])[::-1], max(round(share * n_strata), 1))
-        before[fresh] = len(table) + len(added) + np.repeat(np.arange(parts.size), parts)
-        added += [(part, 0, table["extension"].max() + 1, topic) for part in parts]
-    table = pd.concat([table, pd.DataFrame(added, columns=table.columns)], ignore_index=True)
-    by_topics = np.argsort(table["topic"], kind="stable")  # strata of a topic stand in a row
-    stratum = np.append(np.argsort(by_topics), -1)[before]
-    table = table.iloc[by_topics]
-    variables = strata(stratum, table["size"], table["drawn"], table["topic"])
+    pairs, stratum, added = _later_strata(order, table, collection, later)
+    table = pd.concat([table, added], ignore_index=True)
+    topic = label_positions(order["topic"], collection["topic"])
+    topic = topic[collection["pair_topic"].to_numpy()[pairs]]
+    topic = np.concatenate([order["pair_topic"].to_numpy(), topic])
+    document = np.concatenate([order["document"].to_numpy(), collection["document"][pairs]])
+    by_label = np.lexsort((document, topic))
+    # strata of a topic stand in a row
+    by_topic = np.argsort(table["topic"].to_numpy(), kind="stable")
+    stratum = np.argsort(by_topic)[np.concatenate([order["stratum"].to_numpy(), stratum])]
+    table = table.iloc[by_topic]
+    variables = strata(stratum[by_label], table["size"], table["drawn"], table["topic"])
     variables["stratum_extension"] = ("stratum_id", table["extension"].to_numpy())
-    parameters = parameters | {"runs": collection["run"].to_numpy()[later].tolist()}
-    design = labelled_design(collection, variables, "stratified", "order", parameters)
-    seed = order.attrs["seed"]
-    return shuffled(design.assign_attrs(seed=seed), listed | new, seed)
+    labels = {"pair_topic": ("pair", topic[by_label]), "document": ("pair", document[by_label])}
+    labelled = xr.Dataset(coords=labels | {"topic": order["topic"].to_numpy()})
+    parameters["runs"] += names[later].tolist()
+    design = labelled_design(labelled, variables, "stratified", "order", parameters)
+    listed = np.concatenate([in_list(order), np.ones(pairs.size, dtype=bool)])[by_label]
+    return shuffled(design.assign_attrs(order.attrs | design.attrs), listed, order.attrs["seed"])
+
+
+def _later_strata(
+    order: xr.Dataset, table: pd.DataFrame, collection: xr.DataTree, later: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], pd.DataFrame]:
+    """Pairs of the collection that later runs add, their strata, and rows for the table of these.
+
+    Of the strata that a topic has, the new documents get their share of the total size by the later
+    runs alone.
+    """
+    parameters, row = design_parameters(order), design_rows(collection, order)
+    topic_of = label_positions(order["topic"], collection["topic"])
+    if (topic_of < 0).all():
+        first = [dataset["topic"].to_numpy()[0] for dataset in (collection, order)]
+        raise ValueError(
+            f"the later runs have no topic of the order; they have '{first[0]}' and so on, the "
+            f"order has '{first[1]}' and so on{floating_topics(*first)}"
+        )
+    rule = "judged" if parameters["frame"] == "judged" else "retrieved"
+    mask, _ = frame_mask(collection, rule, parameters["pool_depth"], later)
+    mask &= (topic_of >= 0)[collection["pair_topic"].to_numpy()]
+    mask &= (row < 0) | in_list(order)[row]  # certain pairs need no judgment
+    labels = [name for name in parameters.get("labels", []) if f"predictors/{name}" in collection]
+    documents = fused_documents(collection, mask, later, labels)
+    rankings, shares = Rankings.of(collection, later), variance_shares(parameters["measures"])
+    listed = np.isin(table.index, order["stratum"].to_numpy()[in_list(order)])
+    first = table["topic"][listed & (table["extension"] == 0)]
+    n_strata = np.bincount(first, minlength=order.sizes["topic"])
+    n_extensions = int(table["extension"].max())
+    pairs, stratum, added = [], [], []
+    for topic, of_topic, size in zip(
+        topic_of, documents, sizes(rankings, documents, shares), strict=True
+    ):
+        new = np.flatnonzero(row[of_topic] < 0)
+        if not new.size:
+            continue
+        by_size = new[np.argsort(-size[new], kind="stable")]
+        number = (n_strata[topic] or parameters["n_strata"]) * size[new].sum() / size.sum()
+        parts = equal_parts(size[by_size], max(round(number), 1))
+        extension = n_extensions + 1 if n_strata[topic] else 0  # a topic that begins now
+        stratum += (len(table) + len(added) + np.repeat(np.arange(parts.size), parts)).tolist()
+        pairs += of_topic[by_size].tolist()
+        added += [(part, 0, extension, topic) for part in parts]
+    added = pd.DataFrame(added, columns=table.columns, dtype=np.int64)
+    return np.array(pairs, dtype=np.int64), np.array(stratum, dtype=np.int64), added
 
 
 def equal_parts(size: Floats, n_parts: int) -> NDArray[np.int64]:

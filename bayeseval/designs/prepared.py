@@ -53,6 +53,11 @@ def topic_budgets(collection: xr.DataTree | xr.Dataset, budget: Budget) -> np.nd
     return np.array([budget[topic] for topic in topics], dtype=np.int64)
 
 
+def kept_budget(budgets: NDArray[np.int64]) -> int | list[int]:
+    """Budgets (topic,) as parameters of a design hold them: one number where all are the same."""
+    return int(budgets[0]) if (budgets == budgets[0]).all() else budgets.tolist()
+
+
 def started(collection: xr.DataTree, budget: Budget, frame, pool_depth, runs) -> dict:
     """Budgets, runs and frame of a design, checked, and its parameters as attributes."""
     check_collection(collection)
@@ -60,7 +65,7 @@ def started(collection: xr.DataTree, budget: Budget, frame, pool_depth, runs) ->
     run = contributing_runs(collection, runs)
     mask, frame_name = frame_mask(collection, frame, pool_depth, run)
     parameters = {
-        "budget": int(budgets[0]) if (budgets == budgets[0]).all() else budgets.tolist(),
+        "budget": kept_budget(budgets),
         "frame": frame_name,
         "pool_depth": pool_depth if pool_depth is None else int(pool_depth),
         "runs": collection["run"].to_numpy()[run].tolist(),
@@ -127,18 +132,16 @@ def labelled_design(collection, variables, scheme: str, name: str, parameters) -
 
 
 def _check_certain(topics, budgets: np.ndarray, certain: list, rest: list) -> None:
-    """Refuse more certain pairs than a topic's budget, or as many, with others to sample."""
+    """Refuse a budget that leaves nothing for the documents beside the certain pairs of a topic."""
     for topic, budget, pairs, others in zip(topics, budgets, certain, rest, strict=True):
-        if pairs.size > budget:
+        if pairs.size > budget or (others.size and pairs.size == budget):
             raise ValueError(
-                f"topic '{topic}' has {pairs.size} certain pairs, more than the budget of {budget} "
-                "judgments; raise the budget or make fewer pairs certain"
-            )
-        if others.size and pairs.size == budget:
-            raise ValueError(
-                f"topic '{topic}' has as many certain pairs as the budget of {budget} allows and "
-                "none is left for the rest of the frame; raise the budget or make fewer pairs "
-                "certain"
+                Message(
+                    f"topic '{topic}' has {pairs.size} certain pairs, which ",
+                    Option("budget"),
+                    f" counts: {budget} leaves none for the rest of the frame; raise it, or make "
+                    "fewer pairs certain",
+                )
             )
 
 

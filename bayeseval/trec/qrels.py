@@ -23,6 +23,7 @@ COLUMNS = {
 PAIR = ["topic", "document"]
 RUN_FIELDS = 6
 _TEXT = ("topic", "document", "stratum", "method")
+UNJUDGEABLE = "unjudgeable"  # in place of a grade: a document that nobody can judge
 _WHOLE = re.compile(r"[+-]?\d+(\.0*)?")  # as pandas writes a column that has held a NaN, too
 _LARGEST_GRADE = 2**24  # float32 holds whole numbers up to it
 
@@ -41,7 +42,11 @@ class FieldsIgnored(UserWarning):
         self.found = found
 
 
-def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
+class GradesMissing(UserWarning):
+    """Rows of judgments without a grade."""
+
+
+def read_qrels(source, qrels_format: str = "qrels", *, unjudgeable: str = "error") -> pd.DataFrame:
     """Judgments of files or data frames, one row each, in the order given.
 
     Columns topic, document, grade (a negative one, or NaN, of which a warning says how many:
@@ -59,6 +64,8 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
     source : str, Path, DataFrame, or list of them
         Files (patterns such as ``qrels/*`` too) or data frames.
     qrels_format : {"qrels", "sampleval", "prels", "probs"}
+    unjudgeable : {"error", "nonrelevant"}
+        The word `unjudgeable` in place of a grade: an error, or grade 0.
 
     Returns
     -------
@@ -72,8 +79,20 @@ def read_qrels(source, qrels_format: str = "qrels") -> pd.DataFrame:
     [1, -1]
     """
     check_choice("qrels_format", qrels_format, COLUMNS)
+    check_choice("unjudgeable", unjudgeable, ("error", "nonrelevant"))
     frames = [_read_one(item, qrels_format) for item in expanded(source, "judgments")]
     judgments = pd.concat(frames, ignore_index=True)
+    marked = judgments.pop("marked").to_numpy()
+    if marked.any() and unjudgeable == "error":
+        row = judgments.iloc[int(np.argmax(marked))]
+        raise ValueError(
+            Message(
+                f"{row['where']}: document '{row['document']}' of topic '{row['topic']}' is marked "
+                f"{UNJUDGEABLE}; ",
+                Option("unjudgeable", "nonrelevant"),
+                " counts such documents of a design as judged and not relevant",
+            )
+        )
     again = judgments.duplicated(PAIR).to_numpy()
     if again.any() and qrels_format == "qrels":
         # rows that say "not judged" give way to another row of the pair
@@ -125,7 +144,11 @@ def _of_frame(source: pd.DataFrame, name: str, qrels_format: str) -> pd.DataFram
     if "probability" in numbers:
         finite_column(frame, name, "probability")
     where = [f"{name}, {place}" for place in places(frame)]
-    table = frame[columns].assign(grade=_frame_grades(frame, name), where=where)
+    marked = frame["grade"].isin([UNJUDGEABLE])
+    if marked.any():
+        frame = frame.assign(grade=frame["grade"].mask(marked, "0"))
+    grade = _frame_grades(frame, name)
+    table = frame[columns].assign(grade=grade, where=where, marked=marked)
     if "probability" in numbers:
         table["probability"] = pd.to_numeric(table["probability"])
     _check_sampled(table)
@@ -149,6 +172,7 @@ def _warn_missing(judgments: pd.DataFrame, name: str) -> None:
             f"{name}, the first is topic '{row['topic']}' document "
             f"'{row['document']}': these documents count as pooled and not judged; leave the rows "
             "out where they are not in the pool either.",
+            GradesMissing,
             stacklevel=6,
         )
 
@@ -171,7 +195,7 @@ def _of_lines(lines: Lines, qrels_format: str) -> pd.DataFrame:
         if name in _TEXT:
             table[name] = pd.Series(lines.texts(column), dtype=object)
         elif name == "grade":
-            table[name] = _whole(lines, column)
+            table[name], table["marked"] = _whole(lines, column)
         elif name == "probability":
             table[name] = lines.numbers(column, "probability")
     where = f"{lines.name}, line " + pd.Series(lines.number).astype(str)
@@ -196,9 +220,17 @@ def _check_width(lines: Lines) -> None:
     warnings.warn(FieldsIgnored(f"{found}; the others are ignored"), stacklevel=2)
 
 
-def _whole(lines: Lines, place: int) -> np.ndarray:
-    grade = lines.numbers(place, "grade")
+def _whole(lines: Lines, place: int) -> tuple[np.ndarray, np.ndarray]:
+    """Grades of lines, and which are marked as unjudgeable; their grade is 0."""
     texts = lines.texts(place)
+    marked = np.array([text == UNJUDGEABLE for text in texts], dtype=bool)
+    if marked.any():
+        grade = np.zeros(marked.size, dtype=np.int64)
+        if not marked.all():
+            rest = {name: getattr(lines, name)[~marked] for name in ("first", "count", "number")}
+            grade[~marked], _ = _whole(lines._replace(**rest), place)
+        return grade, marked
+    grade = lines.numbers(place, "grade")
     plain = np.array([_WHOLE.fullmatch(text) is not None for text in texts], dtype=bool)
     wrong = ~plain | (np.abs(grade) > _LARGEST_GRADE)
     if wrong.any():
@@ -207,7 +239,7 @@ def _whole(lines: Lines, place: int) -> np.ndarray:
             f"{lines.name}, line {lines.number[line]}: grade '{texts[line]}' is not a whole number "
             f"from -{_LARGEST_GRADE} to {_LARGEST_GRADE}, as every grade must be."
         )
-    return grade.astype(np.int64)
+    return grade.astype(np.int64), marked
 
 
 def _frame_grades(frame: pd.DataFrame, name: str) -> np.ndarray:

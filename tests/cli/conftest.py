@@ -62,7 +62,17 @@ def draw_sample():
 
     def draw(folder, *words, runs="abc", budget=12, n_strata=3, seed=1) -> list[str | Path]:
         design, listed = folder / "design.nc", folder / "listed"
-        asked = ["--budget", budget, "--n-strata", n_strata, "--seed", seed, *words]
+        asked = [
+            "--scheme",
+            "pps",
+            "--budget",
+            budget,
+            "--n-strata",
+            n_strata,
+            "--seed",
+            seed,
+            *words,
+        ]
         asked += ["--design-file", design, "--output", listed, "--overwrite"]
         assert main([str(x) for x in ("sample", *(folder / name for name in runs), *asked)]) == 0
         drawn = set(listed.read_text().splitlines())
