@@ -23,7 +23,8 @@ def input_files(
     from bayeseval.trec.sources import expanded
 
     named = [path for path in judgments if path is not None]
-    found = [*(expanded(named, "judgments") if named else []), *expanded(runs, "run")]
+    found = expanded(named, "judgments") if named else []
+    found = [*found, *(expanded(runs, "run") if runs else [])]
     paths = [path for path in found if isinstance(path, Path)]
     return paths + [path for path in others if path is not None]
 

@@ -68,13 +68,13 @@ def sample(
     The samples of other schemes are judged whole, in random order within each topic.
     """
     runs, judges = runs or [], label_files(labels)
-    files = input_files([qrels, certain, judged], runs, [design, *judges.values()])
-    _check_files(design_file, output, overwrite, files)
     begins = {"--measure": measure, "--n-strata": n_strata, "--pool-depth": pool_depth}
     begins |= {"--certain": certain, "--qrels": qrels, "--seed": seed}
     begins |= {"--scheme": None if scheme == "order" else scheme}
     continues = {"--judged": judged, "--unjudgeable": unjudgeable != "error" or None}
     _check_options(design, runs, budget, bool(judges), begins, continues)
+    files = input_files([qrels, certain, judged], runs, [design, *judges.values()])
+    _check_files(design_file, output, overwrite, files)
     collection = None
     if runs:
         known = certain or qrels
@@ -161,8 +161,8 @@ def _continued(
     listed = be.designs.to_judge(design, judged, budget=budget)
     note(f"{counted(len(listed), 'document')} to judge, besides {len(judged)} already judged")
     if collection is not None:
-        number, more = (design.sizes[name] - (order.sizes[name]) for name in ("pair", "stratum_id"))
-        note(f"later runs add {counted(number, 'document')}, in {counted(more, 'stratum')}")
+        added = design.sizes["pair"] - order.sizes["pair"]
+        note(f"later runs add {counted(added, 'document')}, in strata of their own")
     return design, listed
 
 

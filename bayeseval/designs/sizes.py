@@ -61,6 +61,9 @@ def sizes(rankings: Rankings, order: list[NDArray[np.int64]], shares: Shares) ->
     """
     found = []
     for topic, documents in enumerate(order):
+        if not documents.size:
+            found.append(np.zeros(0))
+            continue
         p = chance(np.arange(1, documents.size + 1))
         spread = p * (1.0 - p)
         square = np.zeros(documents.size)

@@ -24,8 +24,10 @@ AP = f"{EVALUATE} -m AP"
 DYN = "evaluate qrels a -m AP --estimator dyn"
 PAIR = "qrels a b c -m P@5 --estimator assumed"
 COMBINED = "judged a b c -m P@10 --design design.nc --estimator combined"
-SAMPLE = "sample a --budget 8 --n-strata 4 --design-file new.nc --output list.txt"
+SAMPLE = "sample a --budget 8 --design-file new.nc --output list.txt"
+PPS = f"{SAMPLE} --scheme pps"
 CERTAIN = "sample a b --budget 5 --design-file new.nc --certain"
+NEXT = "sample --design design.nc --judged judged --design-file new.nc"
 ADJUST = "adjust qrels a b --unpooled c --pool-depth 3"
 REPORT = "report qrels a b c -m P@5 --output page.html"
 PLAN = "plan judged a b c -m P@5 --design design.nc"
@@ -112,12 +114,23 @@ BAD = [
     ),
     (f"{SAMPLE} --budget 0", "--budget"),
     (f"{SAMPLE} --budget ten", "--budget takes a whole number"),
-    (f"{SAMPLE} --scheme poisson", "poisson has no strata"),
-    (f"{SAMPLE} --qrels qrels --qrels-format prels", "not prels"),
+    (f"{SAMPLE} --scheme poisson --n-strata 4", "--n-strata goes with --scheme pps or uniform"),
+    (f"{SAMPLE} --n-strata 4", "--n-strata goes with --scheme pps or uniform"),
+    (f"{SAMPLE} -m P@x", "P@x"),
+    (f"{PPS} -m P@5", "--measure goes with --scheme order; pps favours no measure"),
+    ("sample a --design-file new.nc --scheme pps", "--scheme pps needs a --budget"),
+    ("sample --design-file new.nc", "no RUN to sample from"),
+    (f"{SAMPLE} --judged judged", "--judged goes with --design"),
+    (f"{SAMPLE} --unjudgeable nonrelevant", "--unjudgeable goes with --design"),
+    ("sample --design design.nc --design-file new.nc", "give what is judged of it by --judged"),
+    (f"{NEXT} --seed 1", "--seed is for a new list"),
+    (f"{NEXT} --certain qrels", "--certain is for a new list"),
+    (f"{NEXT} --budget 9", "a design of 'pps_strata' does not go on; --scheme order makes one"),
+    (f"{EVALUATE} -m AP --unjudgeable nonrelevant", "--unjudgeable goes with --design"),
     (f"{SAMPLE} --seed 99999999999999999999", "--seed"),
     (f"{SAMPLE} --seed -1", "--seed"),
     (f"{SAMPLE} --design-file qrels", "--overwrite"),
-    (f"{SAMPLE} --n-strata 0", "--n-strata"),
+    (f"{PPS} --n-strata 0", "--n-strata"),
     (f"{SAMPLE} --pool-depth 0", "--pool-depth"),
     (f"{SAMPLE} --design-file nowhere/new.nc", "nowhere"),
     (f"{SAMPLE} --output new.nc", "--output"),
@@ -127,6 +140,7 @@ BAD = [
     (f"{SAMPLE} --output listed.zip", "listed.zip ends in .zip; plain text or .gz"),
     (f"{CERTAIN} qrels --qrels qrels", "--certain goes without --qrels"),
     (f"{CERTAIN} qrels --budget 0", "--budget must be a whole number of judgments"),
+    (f"{CERTAIN} qrels", "topic '1' has 40 certain pairs, which --budget counts: 5 leaves none"),
     (f"{CERTAIN} unjudged", "--certain has no judgment to keep"),
     (f"{CERTAIN} absent", "judgments file absent does not exist"),
     (f"{ADJUST} --leave-out team", "--leave-out team and --teams"),

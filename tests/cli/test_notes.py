@@ -204,7 +204,7 @@ def test_grades_of_spam_are_judgments_where_that_is_said(command, files):
     assert "unjudged documents" in err
     code, out, err = command(*words, "--negative-grades", "judged")
     assert (code, err) == (0, "")
-    words = ["sample", files / "a", "--budget", "5", "--seed", "1", "--certain", files / "qrels"]
+    words = ["sample", files / "a", "--seed", "1", "--certain", files / "qrels"]
     words += ["--design-file", files / "design.nc", "--output", files / "listed"]
     assert "5 documents to judge" in command(*words)[2]
     note = command(*words, "--overwrite", "--negative-grades", "judged")[2]

@@ -19,7 +19,7 @@ import bayeseval as be
 from bayeseval.cli import main
 
 SCORE = ["evaluate", "qrels", "a", "b", "-m", "P@5", "--estimator", "assumed", "--format", "csv"]
-SAMPLE = ["sample", "a", "b", "--budget", "8", "--n-strata", "2", "--seed", "1"]
+SAMPLE = ["sample", "a", "b", "--budget", "8", "--seed", "1"]
 ADJUST = ["adjust", "qrels", "a", "b", "--unpooled", "c"]
 PLAN = ["plan", "qrels", "a", "b", "-m", "P@5", "--budget", "9"]
 FIT = ["fit", "qrels", "a", "b", "-m", "P@5", "--approximation", "laplace"]

@@ -34,11 +34,13 @@ def sampled(command, files):
     return run
 
 
-@pytest.mark.parametrize("scheme", ["pps", "uniform", "poisson"])
+@pytest.mark.parametrize("scheme", ["order", "pps", "uniform", "poisson"])
 def test_sample_judge_evaluate(command, files, sampled, scheme):
-    asked, err = sampled("--scheme", scheme, *([] if scheme == "poisson" else ["--n-strata", "4"]))
+    some = ["--n-strata", "4"] if scheme in ("pps", "uniform") else []
+    asked, err = sampled("--scheme", scheme, *some)
     design = be.read_design(files / "design.nc")
-    assert len(asked) == int(design["selected"].sum())
+    if scheme != "order":
+        assert len(asked) == int(design["selected"].sum())
     if scheme != "poisson":
         assert len(asked) == 3 * 20
     for estimator in ("stat", "dyn"):
@@ -55,7 +57,7 @@ def test_sample_judge_evaluate(command, files, sampled, scheme):
 
 
 def test_the_assessor_sees_topic_and_document_in_random_order(files, sampled):
-    asked, err = sampled()
+    asked, err = sampled("--scheme", "pps")
     assert {len(fields) for fields in asked} == {2}
     topics = [topic for topic, _ in asked]
     assert topics == sorted(topics, key=int)
@@ -84,10 +86,11 @@ def test_a_table_that_is_filled_in_is_the_judgments(command, files, sampled):
     )  # fmt: skip
     assert (code, out) == (0, ""), err
     rows = list(csv.reader(table.read_text().splitlines()))
-    assert rows == [["topic", "document", "grade"], *([*pair, ""] for pair in asked)]
+    assert rows[0] == ["topic", "document", "round", "grade"]
+    assert [[*row[:2], row[3]] for row in rows[1:]] == [[*pair, ""] for pair in asked]
     judged = dict(zip(map(tuple, asked), (files / "judged").read_text().split()[3::4], strict=True))
     with table.open("w", newline="") as opened:
-        csv.writer(opened).writerows([rows[0], *([*pair, judged[tuple(pair)]] for pair in asked)])
+        csv.writer(opened).writerows([rows[0], *([*row[:3], judged[*row[:2]]] for row in rows[1:])])
     assert command("evaluate", table, files / "a", files / "b", *words) == plain
 
 
@@ -116,16 +119,16 @@ def test_a_list_is_compressed_as_its_name_ends(command, files, sampled):
     sampled("--output", files / "to_judge.csv.gz")
     with gzip.open(files / "to_judge.csv.gz", "rt") as opened:
         rows = list(csv.reader(opened))
-    assert rows[0] == ["topic", "document", "grade"] and len(rows) == 61
+    assert rows[0] == ["topic", "document", "round", "grade"] and len(rows) == 61
 
 
 def test_nothing_is_left_to_judge_where_all_is_kept(command, files, sampled):
-    words = ["--budget", "5", "--seed", "1", "--design-file", files / "d.nc"]
+    words = ["--seed", "1", "--design-file", files / "d.nc"]
     code, out, err = command("sample", files / "a", *words, "--certain", files / "qrels")
-    assert code == 0
+    assert code == 0, err
     assert out == ""
     assert "there is nothing left to judge" in err
-    assert "covers the whole frame" not in err
+    assert "whole frame" not in err
 
 
 def test_one_judgment_to_a_topic_has_no_interval_for_a_reason(command, files, sampled):
@@ -161,7 +164,7 @@ def test_a_seed_gives_the_same_sample_again(files, sampled):
 
 
 def test_everything_judged_gives_the_plain_scores_without_error(command, files):
-    words = ["--budget", "500", "--n-strata", "4", "--seed", "1", "--design-file", files / "d.nc"]
+    words = ["--budget", "500", "--seed", "1", "--design-file", files / "d.nc"]
     code, out, err = command("sample", files / "a", *words)
     assert code == 0
     assert "judge all 120 documents" in err
@@ -183,7 +186,7 @@ def test_known_judgments_are_the_frame(command, files):
     kept = (files / "qrels").read_text().splitlines()[::2]
     (files / "half").write_text("\n".join(kept) + "\n")
     code, out, err = command(
-        "sample", files / "a", "--qrels", files / "half", "--budget", "10", "--n-strata", "2",
+        "sample", files / "a", "--qrels", files / "half", "--budget", "10",
         "--design-file", files / "d.nc",
     )  # fmt: skip
     assert code == 0, err
@@ -193,6 +196,7 @@ def test_known_judgments_are_the_frame(command, files):
 
 def test_strata_shrink_to_the_budget_with_a_warning_where_a_number_was_given(command, files):
     words = ["sample", files / "a", "--design-file", files / "d.nc", "--budget", "3"]
+    words += ["--scheme", "pps"]
     code, out, err = command(*words, "--n-strata", "20", "--seed", "1")
     assert code == 0 and len(out.splitlines()) == 9
     assert "warning: --n-strata is 20, and shrinks to 3: the budget has no judgment" in err
@@ -202,8 +206,7 @@ def test_strata_shrink_to_the_budget_with_a_warning_where_a_number_was_given(com
 
 
 def test_a_design_is_replaced_only_when_asked(command, files):
-    words = ["sample", files / "a", "--budget", "8", "--n-strata", "2", "--design-file",
-             files / "d.nc", "--seed"]  # fmt: skip
+    words = ["sample", files / "a", "--budget", "8", "--design-file", files / "d.nc", "--seed"]
     assert command(*words, "1")[0] == 0
     before = (files / "d.nc").read_bytes()
     code, out, err = command(*words, "2")
@@ -224,11 +227,14 @@ def test_a_file_of_others_is_no_design_whatever_is_in_it(command, files):
 
 
 def test_further_documents_come_beside_the_judged_ones(command, files, sampled):
-    first, _ = sampled("--n-strata", "4")
+    pps = ("--scheme", "pps", "--n-strata")
+    first, err = sampled(*pps, "4")
+    assert "warning" not in err
     (files / "before").write_text((files / "judged").read_text())
-    options = ("--budget", "6", "--n-strata", "2", "--seed", "4")
-    more, err = sampled("--certain", files / "before", *options)
+    more, err = sampled("--certain", files / "before", "--budget", "26", *pps, "2", "--seed", "4")
     assert "18 documents to judge" in err and "besides 60 already judged" in err
+    dear = "intervals may be twice as long as those of one sample of all; --scheme order gives"
+    assert dear in err
     assert len(more) == 18 and not set(map(tuple, first)) & set(map(tuple, more))
     words = [files / "a", files / "c", "--design", files / "design.nc", "-m", "P@10"]
     words += ["--estimator", "dyn", "--format", "csv"]
@@ -246,7 +252,128 @@ def test_further_documents_come_beside_the_judged_ones(command, files, sampled):
     (files / "judged").write_text(both)
     code, out, err = command("evaluate", files / "judged", *words)
     assert code == 0, err
+    assert dear in err
     assert all(row["standard_error"] for row in csv.DictReader(io.StringIO(out)))
+
+
+@pytest.fixture
+def listed(command, files):
+    """Two rounds, of 6 documents a topic, of an order of the runs a and b; returns their rows."""
+    words = ["--seed", "1", "--pool-depth", "20", "--budget", "12"]
+    words += ["--design-file", files / "order.nc", "--output", files / "l.csv"]
+    code, _, err = command("sample", files / "a", files / "b", *words)
+    assert code == 0 and "36 documents to judge" in err
+    return read_rows(files / "l.csv")
+
+
+def read_rows(path) -> list[dict[str, str]]:
+    with path.open(newline="") as opened:
+        return list(csv.DictReader(opened))
+
+
+def judge(files, name, rows, keep=lambda row: True) -> None:
+    """Write the rows with the grades of those to keep."""
+    truth = {}
+    for line in (files / "qrels").read_text().splitlines():
+        topic, _, document, grade = line.split()
+        truth[topic, document] = grade
+    with (files / name).open("w", newline="") as opened:
+        writer = csv.DictWriter(opened, ["topic", "document", "round", "grade"])
+        writer.writeheader()
+        for row in rows:
+            grade = truth[row["topic"], row["document"]] if keep(row) else ""
+            writer.writerow(row | {"grade": grade})
+
+
+def test_a_list_is_in_rounds_and_by_default_whole(command, files, listed):
+    rounds = [int(row["round"]) for row in listed]
+    assert rounds == [1] * 18 + [2] * 18
+    topics = [row["topic"] for row in listed[:18]]
+    assert topics == sorted(topics, key=int)
+    words = ["--seed", "1", "--pool-depth", "20", "--design-file", files / "whole.nc"]
+    code, out, err = command("sample", files / "a", files / "b", *words)
+    assert code == 0 and f"{len(out.splitlines())} documents to judge from a frame of " in err
+    assert "judge it as far as you like, from its beginning; the first round, 60 documents" in err
+    words[-1] = files / "other.nc"
+    assert command("sample", files / "a", files / "b", *words, "-m", "P@5")[1] != out
+
+
+def test_a_list_is_judged_to_any_line_and_goes_on(command, files, listed):
+    done = listed[:27]
+    judge(files, "judged.csv", listed, keep=lambda row: row in done)
+    words = [files / "a", "-m", "P@10", "--format", "csv", "--estimator", "dyn", "--design"]
+    code, out, err = command("evaluate", files / "judged.csv", *words, files / "order.nc")
+    assert code == 0, err
+    assert "judged 6 to 12 of 12 documents a topic" in err
+    assert "missing" not in err and "set aside" not in err
+    more = ["--design", files / "order.nc", "--judged", files / "judged.csv", "--budget", "20"]
+    more += ["--design-file", files / "next.nc", "--output", files / "more.csv"]
+    code, _, err = command("sample", *more)
+    assert code == 0, err
+    assert "33 documents to judge, besides 27 already judged" in err
+    rows = read_rows(files / "more.csv")
+    assert rows[:9] == listed[27:]
+    judge(files, "whole.csv", [*done, *rows])
+    one = command("evaluate", files / "whole.csv", *words, files / "order.nc")
+    two = command("evaluate", files / "whole.csv", *words, files / "next.nc")
+    assert one[:2] == two[:2]
+    assert "judged 20 of 20 documents a topic" in two[2]
+
+
+def test_judgments_after_a_gap_are_set_aside_and_a_topic_that_waits_is_named(
+    command, files, listed
+):
+    words = [files / "a", "--design", files / "order.nc", "-m", "P@10", "--estimator", "dyn"]
+
+    def answer(keep):
+        judge(files, "judged.csv", listed, keep=keep)
+        return command("evaluate", files / "judged.csv", *words)
+
+    code, _, err = answer(lambda row: row != listed[0])
+    assert code == 0
+    assert "1 topic has no score, because the first round is not judged whole: '1'; judge" in err
+    assert "1 topic has no judgment yet and is left out: '1'; means are over 2 topics" in err
+    assert "1 judgment of documents that stand after an unjudged one of their stratum is set" in err
+    code, out, err = answer(lambda row: row in listed[:4])
+    assert (code, out) == (2, "")
+    assert "1 topic has no score, because the first round is not judged whole: '1'" in err
+
+
+def test_documents_that_nobody_can_judge_count_as_not_relevant(command, files, listed):
+    judge(files, "judged.csv", listed)
+    text = (files / "judged.csv").read_text()
+    (files / "judged.csv").write_text(re.sub(r",[12]\n", ",unjudgeable\n", text, count=3))
+    (files / "zero.csv").write_text(re.sub(r",[12]\n", ",0\n", text, count=3))
+    words = [files / "a", "--design", files / "order.nc", "-m", "P@10", "--estimator", "dyn"]
+    code, _, err = command("evaluate", files / "judged.csv", *words)
+    assert code == 2 and "is marked unjudgeable; --unjudgeable nonrelevant counts such" in err
+    marked = command("evaluate", files / "judged.csv", *words, "--unjudgeable", "nonrelevant")
+    assert marked[0] == 0 and marked == command("evaluate", files / "zero.csv", *words)
+    more = ["--design", files / "order.nc", "--judged", files / "judged.csv", "--budget", "13"]
+    more += ["--design-file", files / "next.nc", "--unjudgeable", "nonrelevant"]
+    code, out, err = command("sample", *more)
+    assert code == 0, err
+    assert len(out.splitlines()) == 3 and "besides 36 already judged" in err
+
+
+def test_a_later_run_brings_its_documents_in_the_rounds_that_are_judged(command, files, listed):
+    judge(files, "judged.csv", listed)
+    later = ["--design", files / "order.nc", "--judged", files / "judged.csv"]
+    later += ["--design-file", files / "later.nc", "--output", files / "more.csv"]
+    code, _, err = command("sample", files / "c", *later)
+    assert code == 0, err
+    rows = read_rows(files / "more.csv")
+    known = {(row["topic"], row["document"]) for row in listed}
+    assert rows and not [row for row in rows if (row["topic"], row["document"]) in known]
+    assert {row["round"] for row in rows} <= {"1", "2"}
+    assert re.search(r"later runs add \d+ documents, in strata of their own", err)
+    words = [files / "a", files / "c", "-m", "P@10", "--estimator", "stat", "--format", "csv"]
+    before = command("evaluate", files / "judged.csv", *words, "--design", files / "order.nc")
+    waiting = command("evaluate", files / "judged.csv", *words, "--design", files / "later.nc")
+    assert waiting[:2] == before[:2] and "weight on documents outside the frame" in waiting[2]
+    judge(files, "both.csv", [*listed, *rows])
+    code, out, err = command("evaluate", files / "both.csv", *words, "--design", files / "later.nc")
+    assert code == 0 and "outside the frame" not in err
 
 
 def test_a_list_that_was_filled_in_is_not_drawn_anew_over_the_judgments(command, files):
