@@ -19,7 +19,12 @@ BAD = [
     ("pps_strata", {"frame": np.ones(3, dtype=bool)}, "bool array over the 17"),
     ("pps_strata", {"runs": ["a", "z"]}, "unknown: z"),
     ("pps_strata", {"budget": {"1": 4, "2": 4, "9": 4}}, "budget names topic '9'"),
-    ("pps_strata", {"certain": np.ones(17, dtype=bool)}, "more than the budget"),
+    ("pps_strata", {"certain": np.ones(17, dtype=bool)}, "which budget counts: 4 leaves none"),
+    ("order", {"certain": np.arange(17) < 8, "budget": 8}, "'1' has 8 certain .* 8 leaves none"),
+    ("order", {"budget": 0}, "budget must be a whole number"),
+    ("order", {"measures": "ERR@5"}, "measure 'ERR@5' does not exist"),
+    ("order", {"measures": []}, "measure"),
+    ("order", {"random_seed": -1}, "random_seed"),
     ("with_replacement", {"budget": 0}, "whole number of judgments"),
     *[("with_replacement", {"exponent": x}, "exponent must be a number, 0") for x in (-1, np.inf)],
     ("with_replacement", {"uniform_share": 1.0}, r"in \[0, 1\)"),
@@ -48,7 +53,12 @@ BAD = [
     ],
     ("next_documents", {"method": "mtf"}, "method must be one of hedge, move_to_front"),
 ]
-OPTIONS = {"pps_strata": STRATA, "dynamic_stage": STAGES, "next_documents": {"n_documents": 2}}
+OPTIONS = {
+    "pps_strata": STRATA,
+    "order": {"random_seed": 1},
+    "dynamic_stage": STAGES,
+    "next_documents": {"n_documents": 2},
+}
 
 
 @pytest.fixture(scope="module")
