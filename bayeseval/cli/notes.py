@@ -103,8 +103,8 @@ def note_progress(collection: DataTree, design: Dataset) -> None:
     size = np.bincount(design["pair_topic"].to_numpy()[listed], minlength=design.sizes["topic"])
     size = size if asked is None else np.minimum(size, asked)
     whole = dict(zip(design["topic"].to_numpy(), size, strict=True))
-    number = judgments_by_topic(collection)[judged]
-    of = [whole[topic] for topic in collection["topic"].to_numpy()[judged]]
+    number = judgments_by_topic(collection)[judged].tolist()
+    of = [int(whole[topic]) for topic in collection["topic"].to_numpy()[judged]]
     note(f"judged {span(number)} of {span(of)} documents a topic")
 
 

@@ -75,11 +75,10 @@ def sample(
     _check_options(design, runs, budget, bool(judges), begins, continues)
     files = input_files([qrels, certain, judged], runs, [design, *judges.values()])
     _check_files(design_file, output, overwrite, files)
-    collection = None
+    collection: Any = None
     if runs:
-        known = certain or qrels
-        read = {"negative_grades": negative_grades} | asdict(rankings)
-        collection = labelled(be.read_collection(known, runs, **read), labels)
+        read: dict[str, Any] = {"negative_grades": negative_grades} | asdict(rankings)
+        collection = labelled(be.read_collection(certain or qrels, runs, **read), labels)
     if design is None:
         kept = {} if certain is None else _kept(collection)
         options = {"budget": budget, "pool_depth": pool_depth, **kept}
@@ -222,6 +221,8 @@ def _check_options(
             )
         if continues["--judged"] is None:
             raise ValueError("--design goes on with a list; give what is judged of it by --judged")
+        if has_labels and not runs:
+            raise ValueError("--labels goes with RUN, whose documents the labels are of")
         return
     if given:
         raise ValueError(f"{given[0]} goes with --design, whose list it goes on with")
@@ -286,7 +287,7 @@ def _note_sample(design: Dataset, listed: DataFrame, kept: DataArray | None) -> 
         unjudged = "" if kept is None else " not judged yet"
         note(f"the budget covers the whole frame: judge all {len(listed)} documents{unjudged}")
     elif covered.any():
-        n_listed = listed["topic"].isin(design["topic"].to_numpy()[covered]).sum()
+        n_listed = np.isin(listed["topic"], design["topic"].to_numpy()[covered]).sum()
         note(
             f"the budget covers the whole frame of {counted(int(covered.sum()), 'topic')}: judge "
             f"all {counted(int(n_listed), 'document')} there"

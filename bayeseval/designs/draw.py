@@ -215,12 +215,12 @@ def _table(design: xr.Dataset, pair: np.ndarray) -> pd.DataFrame:
 
 def _begun(design: xr.Dataset, budget: Budget | None) -> np.ndarray:
     """Pairs (pair,) at the beginning of an order's lists, as far as a budget goes."""
-    budget = design_parameters(design)["budget"] if budget is None else budget
-    if budget is None:
+    own = design_parameters(design)["budget"]
+    if budget is not None:
+        return beginning(design, topic_budgets(design, budget))
+    if own is None:
         raise ValueError("the order has no budget of its own: say how many judgments with budget=")
-    if isinstance(budget, list):
-        budget = dict(zip(design["topic"].to_numpy().tolist(), budget, strict=True))
-    return beginning(design, topic_budgets(design, budget))
+    return beginning(design, np.broadcast_to(own, design.sizes["topic"]))
 
 
 def _entropy(design: xr.Dataset, random_seed: int | None) -> list[int] | None:

@@ -5,7 +5,6 @@ import xarray as xr
 from numpy.typing import NDArray
 from pandas.core.util.hashing import hash_array
 
-from bayeseval.collection.labels import pair_names
 from bayeseval.designs.placing import check_design
 from bayeseval.messages import Message, Option
 
@@ -37,13 +36,29 @@ def shuffled(design: xr.Dataset, listed: NDArray[np.bool_], seed: int) -> xr.Dat
     """
     pairs = np.flatnonzero(listed)
     topic, stratum = (design[name].to_numpy()[pairs] for name in ("pair_topic", "stratum"))
-    topics, documents = pair_names(design, pairs)
-    text = np.char.add(np.char.add(topics.astype(str), "\t"), documents.astype(str)).astype(object)
-    keys = [hash_array(text, hash_key=f"{2 * int(seed) + n:016x}"[-16:]) for n in range(2)]
+    hashed = [
+        hash_array(labels.astype(object), hash_key=f"{int(seed):016x}", categorize=False)
+        for labels in (design["topic"].to_numpy(), design["document"].to_numpy()[pairs])
+    ]
+    key = _mixed(hashed[1] ^ _mixed(hashed[0])[topic])
     place = np.zeros((2, design.sizes["pair"]), dtype=np.int32)
-    place[0, pairs] = _places((keys[0], stratum))
-    place[1, pairs] = _places((keys[1], place[0, pairs], topic))
+    place[0, pairs] = _places((key, stratum))
+    place[1, pairs] = _places((_mixed(key), place[0, pairs], topic))
     return design.assign(place=("pair", place[0]), judging_order=("pair", place[1]))
+
+
+def _mixed(number: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Other random numbers, one for each: the finalizer of SplitMix64.
+
+    References
+    ----------
+    Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014,
+    doi:10.1145/2660193.2660195.
+    """
+    number = number + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        number = (number ^ (number >> np.uint64(shift))) * np.uint64(factor)
+    return number ^ (number >> np.uint64(31))
 
 
 def _places(keys: tuple[NDArray, ...]) -> NDArray[np.int64]:

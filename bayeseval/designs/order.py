@@ -137,7 +137,7 @@ def order(
     variables = strata(stratum, size, size, topics)
     parameters = start["parameters"] | {
         "budget": None if budget is None else start["parameters"]["budget"],
-        "measures": None if measures is None else [measure.label for measure, _ in shares[:-2]],
+        "measures": None if measures is None else [one.label for one, _ in shares[:-2] if one],
         "n_strata": n_used,
     }
     design = labelled_design(collection, variables, "stratified", "order", parameters)
@@ -223,7 +223,8 @@ def _with_later_runs(order: xr.Dataset, collection: xr.DataTree, runs) -> xr.Dat
     topic = label_positions(order["topic"], collection["topic"])
     topic = topic[collection["pair_topic"].to_numpy()[pairs]]
     topic = np.concatenate([order["pair_topic"].to_numpy(), topic])
-    document = np.concatenate([order["document"].to_numpy(), collection["document"][pairs]])
+    document = [order["document"].to_numpy(), collection["document"].to_numpy()[pairs]]
+    document = np.concatenate(document)
     by_label = np.lexsort((document, topic))
     # strata of a topic stand in a row
     by_topic = np.argsort(table["topic"].to_numpy(), kind="stable")
@@ -265,7 +266,7 @@ def _later_strata(
     listed = np.isin(table.index, order["stratum"].to_numpy()[in_list(order)])
     first = table["topic"][listed & (table["extension"] == 0)]
     n_strata = np.bincount(first, minlength=order.sizes["topic"])
-    n_extensions = int(table["extension"].max())
+    n_extensions = int(stratum_extension(order).max())
     pairs, stratum, added = [], [], []
     for topic, of_topic, size in zip(
         topic_of, documents, sizes(rankings, documents, shares), strict=True
@@ -274,8 +275,9 @@ def _later_strata(
         if not new.size:
             continue
         by_size = new[np.argsort(-size[new], kind="stable")]
-        number = (n_strata[topic] or parameters["n_strata"]) * size[new].sum() / size.sum()
-        parts = equal_parts(size[by_size], max(round(number), 1))
+        share = float(size[new].sum() / size.sum())
+        number = round(share * int(n_strata[topic] or parameters["n_strata"]))
+        parts = equal_parts(size[by_size], max(number, 1))
         extension = n_extensions + 1 if n_strata[topic] else 0  # a topic that begins now
         stratum += (len(table) + len(added) + np.repeat(np.arange(parts.size), parts)).tolist()
         pairs += of_topic[by_size].tolist()

@@ -144,7 +144,7 @@ def _of_frame(source: pd.DataFrame, name: str, qrels_format: str) -> pd.DataFram
     if "probability" in numbers:
         finite_column(frame, name, "probability")
     where = [f"{name}, {place}" for place in places(frame)]
-    marked = frame["grade"].isin([UNJUDGEABLE])
+    marked = frame["grade"].isin([UNJUDGEABLE]).to_numpy()
     if marked.any():
         frame = frame.assign(grade=frame["grade"].mask(marked, "0"))
     grade = _frame_grades(frame, name)

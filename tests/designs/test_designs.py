@@ -180,7 +180,7 @@ def test_certain_pairs_must_leave_something_for_the_rest_of_the_frame(collection
     certain[:3] = True
     for scheme, options in ((be.designs.poisson, {}), (be.designs.pps_strata, {"n_strata": 2})):
         with pytest.raises(
-            ValueError, match="topic '1' has as many certain pairs as the budget of 3"
+            ValueError, match="topic '1' has 3 certain pairs, which budget counts: 3 leaves none"
         ):
             scheme(collection, budget=3, certain=certain, **options)
 

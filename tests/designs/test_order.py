@@ -147,15 +147,15 @@ def test_later_runs_bring_the_documents_of_the_rounds_that_are_judged(collection
 
 
 def test_every_shuffle_is_as_likely_and_so_is_every_stratum_at_the_beginning(collection):
-    runs, seeds = runs_of(collection, "c"), range(480)
+    runs, seeds = runs_of(collection, "c"), range(240)
     whole = [be.designs.order(runs, budget=2, random_seed=seed) for seed in seeds]
     shuffles = [tuple(one["place"].to_numpy()[:4]) for one in whole]  # topic 1
     counts = np.array([shuffles.count(one) for one in itertools.permutations([1, 2, 3, 4])])
     assert counts.sum() == len(seeds)
-    assert ((counts - 20) ** 2 / 20).sum() < chi2(23).ppf(0.999)
+    assert ((counts - 10) ** 2 / 10).sum() < chi2(23).ppf(0.999)
     halves = [be.designs.order(runs, budget=4, random_seed=seed) for seed in seeds]
     first = [one["stratum"].to_numpy()[:4][one["judging_order"][:4] == 1].item() for one in halves]
-    assert np.mean(first) == pytest.approx(0.5, abs=0.08)
+    assert np.mean(first) == pytest.approx(0.5, abs=0.1)
 
 
 def test_rounds_take_one_document_of_each_stratum(order):
