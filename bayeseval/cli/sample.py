@@ -91,7 +91,15 @@ def sample(
         made, listed = _continued(be.read_design(design), collection, known, budget)
     with written_whole(design_file) as unfinished:
         be.save_design(made, unfinished)
-    # after the design, without which judgments of the list would be lost
+    _write_list(listed, output)  # after the design, without which its judgments would be lost
+    if collection is not None:
+        note_depth(collection, rankings.depth)
+    if design is None:
+        _note_sample(made, listed, kept.get("certain"))
+
+
+def _write_list(listed: DataFrame, output: Path | None) -> None:
+    """Write the list, a table or lines as its name ends."""
     as_table = option.output_ending(output) == ".csv"
     lines = "".join(listed["topic"] + "\t" + listed["document"] + "\n")
     table = listed.assign(grade="").to_csv(index=False, lineterminator="\n")
@@ -103,10 +111,6 @@ def sample(
             f"{blank!r} has blanks, which lines of judgments cannot hold: take an --output that "
             "ends in .csv, a table to fill in"
         )
-    if collection is not None:
-        note_depth(collection, rankings.depth)
-    if design is None:
-        _note_sample(made, listed, kept.get("certain"))
 
 
 def _kept(collection: DataTree) -> dict:
