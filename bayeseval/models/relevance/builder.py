@@ -27,6 +27,7 @@ def relevance_model(
     .. math:: \mathrm{logit} P(rel_d = 1) = \alpha_t + \beta_t x_d + \kappa q(x_d) + \lambda s(x_d)
               + \sum_r (\rho_r g_r(d) + \omega_r h_r(d) + \phi_r f_r(d)) + \sum_j \delta_j a_j(d)
               + \sum_{c=1}^{16} \gamma_{tc} z_c(d) + \epsilon_{t1} b(d) + \epsilon_{t2} n(d)
+              + 2 \epsilon_{t3} q(x_d) + 2 \epsilon_{t4} s(x_d)
 
     t is the topic of the pair d, x the log of its fused rank, q its square and s the cube root of
     the rank; g is a discount of the rank in run r, h = 4 g (1 - g), f is 1 where the run retrieved
@@ -48,7 +49,7 @@ def relevance_model(
     curve_component_sd  HalfNormal(2)         of h and f
     agreement_sd        HalfNormal(2)         agreement may say nothing beyond the fusion, or much
     topic_component_sd  HalfNormal(1)         of the topics' effects of components
-    topic_agreement_sd  HalfNormal(1)         of the topics' effects of b and n
+    topic_shape_sd      HalfNormal(1)         of the topics' effects of b, n, q and s
     ==================  ====================  ====================================================
 
     Intercept and slope are ``population_effect``; ``reliability`` and ``run_curve`` hold the

@@ -154,7 +154,7 @@ def test_where_the_columns_say_nothing_the_draws_are_those_of_the_prior():
         "curve_component": 2,
         "agreement": 3,
     }
-    names |= {"topic_component": 2, "topic_agreement": 2}
+    names |= {"topic_component": 2, "topic_shape": 2}
     data = {f"{name}_value": np.zeros((topics, width)) for name, width in names.items()}
     data |= {
         "judged_topic": np.arange(topics),
@@ -238,7 +238,7 @@ def test_effects_and_their_spreads_are_drawn_from_their_posterior(graded):
     )
     design = be.designs.pps_strata(collection, budget=40, n_strata=5)
     few = be.reveal(collection, design, be.draw(design, random_seed=1))
-    runs = ("reliability", "curve_component", "agreement", "topic_component", "topic_agreement")
+    runs = ("reliability", "curve_component", "agreement", "topic_component", "topic_shape")
     priors = {f"{name}_sd": 0.02 for name in runs}
     model = (be.models.grade_model if graded else be.models.relevance_model)(few, priors=priors)
     fitted = be.fit(model, approximation="laplace", draws=4000, random_seed=1)
