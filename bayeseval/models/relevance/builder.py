@@ -42,8 +42,8 @@ def relevance_model(
     intercept           Normal(-1, 2)         a middling document is relevant with .01 to .95
     slope               Normal(-2, 2)         per standard deviation of the log rank
     curvature, tail     Normal(0, 1)          they bend the curve and rarely turn it
-    topic_intercept_sd  LogNormal(0, 0.75)    easy and hard topics exist: .23 to 4.3 in log odds
-    topic_slope_sd      LogNormal(-0.7, .75)  fusion works better on some topics: .11 to 2.2
+    topic_intercept_sd  LogNormal(1, 1)       easy and hard topics exist: .38 to 19 in log odds
+    topic_slope_sd      LogNormal(0.5, 1)     fusion works better on some topics: .23 to 12
     topic_fisher_z      Normal(0, 0.75)       of their correlation: -.9 to .9
     reliability_sd      HalfNormal(2)         of the runs' lines; many like runs shrink each other
     curve_component_sd  HalfNormal(2)         of h and f
