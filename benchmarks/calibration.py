@@ -53,7 +53,7 @@ PICTURES = ("relevance", "grade", "urn")
 WHOLE = (
     *("population_effect", "curvature", "tail_effect", "topic_sd", "topic_correlation"),
     *("reliability_sd", "curve_component_sd", "agreement_sd", "topic_component_sd"),
-    *("topic_agreement_sd", "step_intercept", "step_slope", "step_log_rank", "topic_step_sd"),
+    *("topic_shape_sd", "step_intercept", "step_slope", "step_log_rank", "topic_step_sd"),
 )
 PARAMETERS: dict[str, dict[str, Any]] = dict.fromkeys(WHOLE, {}) | {
     "topic_step_effect": {"topic": slice(0, 2)},

@@ -8,7 +8,7 @@ import xarray as xr
 
 BUILT = "built_part"  # coord of a model that no variable has
 CHECKSUMS = ("frame_checksum", "run_checksum", "fused_run_checksum")
-VERSION = 9  # of what a fit holds; counts up when older fits can no longer be read
+VERSION = 10  # of what a fit holds; counts up when older fits can no longer be read
 
 
 def checked_priors(

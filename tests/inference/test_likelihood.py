@@ -42,7 +42,7 @@ def labelled() -> xr.DataTree:
 # parts that the formula below leaves out
 PLAIN = {
     f"{name}_{part}": 0.0
-    for name in ("agreement", "topic_agreement", "topic_component")
+    for name in ("agreement", "topic_shape", "topic_component")
     for part in ("deviation", "effect")
 }
 

@@ -92,8 +92,8 @@ def test_an_approximation_without_the_deviations_predicts_from_its_effects():
     own = effect["topic_component_effect"].to_numpy()[0][:, topic]
     first = component[:, : own.shape[-1]] / constant["run_line_spread"].to_numpy()[0]
     agreed = effect["agreement_effect"].to_numpy()[0] @ constant["agreement_value"].to_numpy().T
-    alone = effect["topic_agreement_effect"].to_numpy()[0][:, topic]
-    agreed = agreed + (alone * constant["topic_agreement_value"].to_numpy()).sum(-1)
+    alone = effect["topic_shape_effect"].to_numpy()[0][:, topic]
+    agreed = agreed + (alone * constant["topic_shape_value"].to_numpy()).sum(-1)
     probability = expit(logit + agreed + (own * first).sum(-1)).mean(axis=0)
     np.testing.assert_allclose(share, probability, atol=4 * 0.5 / np.sqrt(1000))
 

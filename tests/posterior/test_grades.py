@@ -15,7 +15,7 @@ FLAT = dict.fromkeys(
         "component_effect",
         "agreement_effect",
         "topic_component_effect",
-        "topic_agreement_effect",
+        "topic_shape_effect",
         "topic_step_effect",
         "step_slope",
         "step_log_rank",

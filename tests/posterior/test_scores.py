@@ -21,7 +21,7 @@ FIXED = {
     "curvature": 0.2,
     "tail_effect": 0.4,
     "agreement_effect": 0.0,
-    "topic_agreement_effect": 0.0,
+    "topic_shape_effect": 0.0,
 }
 
 

@@ -28,6 +28,7 @@ from bayeseval.frame.scale import (
 N_TOPIC_COMPONENTS = 16  # components that have an effect per topic
 N_COMPONENTS = 60  # components of the runs' ranks that are kept
 N_CURVE_COMPONENTS = 30  # of the runs' curves
+SHAPE_WEIGHT = 2.0  # effects of curvature and tail by topic are so much larger than their others
 NUMBERS = {
     "rank_depth": "depth",
     "log_rank_mean": "log_rank_mean",
@@ -47,13 +48,14 @@ AGREEMENT = {
     "square_sd": ("rank_square",),
     "slope": ("shape", "rank_column"),
     "rotation": ("rank_column", "agreement"),
-    "left_sd": ("topic_agreement",),
+    "left_sd": ("left",),
 }
 LABELS = {
     "line": ["mean", "log_rank", "curvature", "sd"],
     "shape": ["log_rank", "curvature"],
     "curve": CURVES,
-    "topic_agreement": ["best_rank", "n_runs"],
+    "left": ["best_rank", "n_runs"],
+    "topic_shape": ["best_rank", "n_runs", "curvature", "tail"],
 }
 
 
@@ -86,8 +88,8 @@ EFFECTS = {
     "topic_component": Effect(
         "topic_component_effect", ("topic_component",), by_topic=True, sd="topic_component_sd"
     ),
-    "topic_agreement": Effect(
-        "topic_agreement_effect", ("topic_agreement",), by_topic=True, sd="topic_agreement_sd"
+    "topic_shape": Effect(
+        "topic_shape_effect", ("topic_shape",), by_topic=True, sd="topic_shape_sd"
     ),
 }
 SHRUNK = {name: effect.sd for name, effect in EFFECTS.items() if effect.sd is not None}
@@ -130,9 +132,10 @@ def blocks(scale: RankScale, ranks: TopicRanks, rows: NDArray) -> list[Block]:
     if component.shape[1]:
         scaled = component[:, :N_TOPIC_COMPONENTS] / scale.first_sd
         made.append(Block("topic_component", scaled))
-    if scale.agreement.rotation.shape[1]:
-        agreement, alone = scale.agreement.predictors(run_rank, shape[:, :2])
-        made += [Block("agreement", agreement), Block("topic_agreement", alone)]
+    agreement, alone = scale.agreement.predictors(run_rank, shape[:, :2])
+    if agreement.shape[1]:
+        made.append(Block("agreement", agreement))
+    made.append(Block("topic_shape", np.column_stack([alone, SHAPE_WEIGHT * shape[:, 1:]])))
     return made
 
 

@@ -27,6 +27,7 @@ def relevance_model(
     .. math:: \mathrm{logit} P(rel_d = 1) = \alpha_t + \beta_t x_d + \kappa q(x_d) + \lambda s(x_d)
               + \sum_r (\rho_r g_r(d) + \omega_r h_r(d) + \phi_r f_r(d)) + \sum_j \delta_j a_j(d)
               + \sum_{c=1}^{16} \gamma_{tc} z_c(d) + \epsilon_{t1} b(d) + \epsilon_{t2} n(d)
+              + 2 \epsilon_{t3} q(x_d) + 2 \epsilon_{t4} s(x_d)
 
     t is the topic of the pair d, x the log of its fused rank, q its square and s the cube root of
     the rank; g is a discount of the rank in run r, h = 4 g (1 - g), f is 1 where the run retrieved
@@ -41,14 +42,14 @@ def relevance_model(
     intercept           Normal(-1, 2)         a middling document is relevant with .01 to .95
     slope               Normal(-2, 2)         per standard deviation of the log rank
     curvature, tail     Normal(0, 1)          they bend the curve and rarely turn it
-    topic_intercept_sd  LogNormal(0, 0.75)    easy and hard topics exist: .23 to 4.3 in log odds
-    topic_slope_sd      LogNormal(-0.7, .75)  fusion works better on some topics: .11 to 2.2
+    topic_intercept_sd  LogNormal(1, 1)       easy and hard topics exist: .38 to 19 in log odds
+    topic_slope_sd      LogNormal(0.5, 1)     fusion works better on some topics: .23 to 12
     topic_fisher_z      Normal(0, 0.75)       of their correlation: -.9 to .9
     reliability_sd      HalfNormal(2)         of the runs' lines; many like runs shrink each other
     curve_component_sd  HalfNormal(2)         of h and f
     agreement_sd        HalfNormal(2)         agreement may say nothing beyond the fusion, or much
     topic_component_sd  HalfNormal(1)         of the topics' effects of components
-    topic_agreement_sd  HalfNormal(1)         of the topics' effects of b and n
+    topic_shape_sd      HalfNormal(1)         of the topics' effects of b, n, q and s
     ==================  ====================  ====================================================
 
     Intercept and slope are ``population_effect``; ``reliability`` and ``run_curve`` hold the

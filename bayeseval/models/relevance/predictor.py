@@ -16,14 +16,14 @@ PRIORS: dict[str, tuple[float, ...]] = {
     "slope": (-2.0, 2.0),
     "curvature": (0.0, 1.0),
     "tail": (0.0, 1.0),
-    "topic_intercept_sd": (0.0, 0.75),
-    "topic_slope_sd": (-0.7, 0.75),
+    "topic_intercept_sd": (1.0, 1.0),
+    "topic_slope_sd": (0.5, 1.0),
     "topic_fisher_z": (0.0, 0.75),
     "reliability_sd": (2.0,),
     "curve_component_sd": (2.0,),
     "agreement_sd": (2.0,),
     "topic_component_sd": (1.0,),
-    "topic_agreement_sd": (1.0,),
+    "topic_shape_sd": (1.0,),
 }
 FIXED = ("intercept", "slope", "curvature", "tail")  # not learned from the judgments
 TOPIC = ("topic_intercept_sd", "topic_slope_sd", "topic_fisher_z")
@@ -142,15 +142,13 @@ def _effects(predictors: Predictors, values, relevance: NDArray[np.bool_]) -> di
             image.reshape((len(CURVES), predictors.frame.run.size)),
             dims=("curve", "run"),
         )
-    agreement = predictors.scale.agreement.rotation.shape[1]
-    if agreement:
+    if predictors.scale.agreement.rotation.shape[1]:
         effects["agreement_effect"] = _shrunk("agreement", values)
     prior = tuple(np.array(v) for v in zip(values["intercept"], values["slope"], strict=True))
     effects |= _topic_effects(predictors, values, prior, effects, relevance)
     if number:
         effects["topic_component_effect"] = _shrunk("topic_component", values)
-    if agreement:
-        effects["topic_agreement_effect"] = _shrunk("topic_agreement", values)
+    effects["topic_shape_effect"] = _shrunk("topic_shape", values)
     return effects
 
 

@@ -133,7 +133,7 @@ class Regression(NamedTuple):
     # components, curves of runs, agreement
     common: NDArray[np.float64]
     # (topic, row, own column): columns whose effects differ by topic: intercept and slope,
-    # components, agreement
+    # components, shape
     own: NDArray[np.float64]
     # columns of each block
     common_spans: dict[str, slice]

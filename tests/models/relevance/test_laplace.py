@@ -154,7 +154,7 @@ def test_where_the_columns_say_nothing_the_draws_are_those_of_the_prior():
         "curve_component": 2,
         "agreement": 3,
     }
-    names |= {"topic_component": 2, "topic_agreement": 2}
+    names |= {"topic_component": 2, "topic_shape": 2}
     data = {f"{name}_value": np.zeros((topics, width)) for name, width in names.items()}
     data |= {
         "judged_topic": np.arange(topics),
@@ -214,7 +214,7 @@ def log_posterior(tried, model, graded: bool) -> np.ndarray:
     slope = common[:, 1:2] + np.exp(log_sd[:, 1:]) * (np.tanh(z) * first + second / np.cosh(z))
     logit = intercept[:, topic] + slope[:, topic] * x[:, 1] + common[:, 2:] @ x[:, 2:].T
     density = norm.logpdf(common, [-1.0, -2.0, 0.0, 0.0], [2.0, 2.0, 1.0, 1.0]).sum(axis=1)
-    density += norm.logpdf(np.hstack([log_sd, z]), [0.0, -0.7, 0.0], 0.75).sum(axis=1)
+    density += norm.logpdf(np.hstack([log_sd, z]), [1.0, 0.5, 0.0], [1.0, 1.0, 0.75]).sum(axis=1)
     density += norm.logpdf(np.hstack([first, second])).sum(axis=1)
     if not graded:
         signs = np.where(model["judged_relevance"].get_value(), 1.0, -1.0)
@@ -238,7 +238,7 @@ def test_effects_and_their_spreads_are_drawn_from_their_posterior(graded):
     )
     design = be.designs.pps_strata(collection, budget=40, n_strata=5)
     few = be.reveal(collection, design, be.draw(design, random_seed=1))
-    runs = ("reliability", "curve_component", "agreement", "topic_component", "topic_agreement")
+    runs = ("reliability", "curve_component", "agreement", "topic_component", "topic_shape")
     priors = {f"{name}_sd": 0.02 for name in runs}
     model = (be.models.grade_model if graded else be.models.relevance_model)(few, priors=priors)
     fitted = be.fit(model, approximation="laplace", draws=4000, random_seed=1)
@@ -249,7 +249,7 @@ def test_effects_and_their_spreads_are_drawn_from_their_posterior(graded):
     log_weight = log_posterior(tried, model, graded) + 4.5 * np.log1p(noise**2 / 8).sum(axis=1)
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
-    assert (weight**2).sum() < 1e-4
+    assert (weight**2).sum() < 3e-4
     mean = weight @ tried
     sd = np.sqrt(weight @ (tried - mean) ** 2)
     np.testing.assert_allclose((draws.mean(axis=0) - mean) / sd, 0.0, atol=0.1)

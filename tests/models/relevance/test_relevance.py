@@ -204,8 +204,8 @@ def test_likelihood_is_that_of_the_formula(sampled, centred):
         "agreement_deviation": np.linspace(-1, 1, len(model.coords["agreement"])),
         "curve_component_sd_log__": np.log(0.9),
         "curve_component_deviation": np.linspace(0.7, -1, len(model.coords["curve_component"])),
-        "topic_agreement_sd_log__": np.log(0.4),
-        "topic_agreement_deviation": np.array([[1.0, -1.5], [0.5, 2.0]]),
+        "topic_shape_sd_log__": np.log(0.4),
+        "topic_shape_deviation": np.array([[1.0, -1.5, 0.8, -0.3], [0.5, 2.0, -0.6, 1.2]]),
         "topic_sd_log__": np.log([0.8, 0.6]),
     }
     known = model["judged_relevance"].get_value()
@@ -223,7 +223,8 @@ def test_likelihood_is_that_of_the_formula(sampled, centred):
     curve = scale.curves.components(run_rank, shape[:, :2])
     logit = logit + 0.9 * curve @ point["curve_component_deviation"]
     logit = logit + 0.5 * agreement @ point["agreement_deviation"]
-    logit = logit + 0.4 * (alone * point["topic_agreement_deviation"][topic]).sum(axis=1)
+    alone = np.column_stack([alone, 2.0 * shape[:, 1:]])
+    logit = logit + 0.4 * (alone * point["topic_shape_deviation"][topic]).sum(axis=1)
     logit = (logit + own / scale.lines.spread[0])[rows]
     expected = np.where(known, logit, 0.0) - np.log1p(np.exp(logit))
     found = response_logp(model, {"relevance": known}, "relevance", **point)
