@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.counts import TopicCounts
-from bayeseval.estimators.ratios import Control
+from bayeseval.estimators.ratios import Difference
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.measures.scores import precision_weights
 from bayeseval.rounding import ROUNDING, ratio, settled
@@ -174,21 +174,17 @@ def of_ratio_differences(
 
 
 def inverse_and_fall(
-    counts: TopicCounts | None,
-    numerator: Floats,
-    denominator: Floats,
-    control: Control | None,
+    difference: Difference | None, numerator: Floats, denominator: Floats
 ) -> tuple[Floats, Floats]:
     """What the anticipated variance of a ratio rests on.
 
     That is 1 / denominator (replicate,), by the posterior or as the topic's own sample estimates
     it, and how much the ratio (run, replicate) falls as the denominator by that sample rises.
     """
-    if counts is None:
-        inverse = ratio(1.0, denominator)
-        return inverse, numerator * inverse**2
-    fall = numerator * counts.inverse_fall
-    return counts.inverse, fall if control is None else fall + control.fall(counts)
+    if difference is not None:
+        return difference.counts.inverse, difference.fall(numerator)
+    inverse = ratio(1.0, denominator)
+    return inverse, numerator * inverse**2
 
 
 def _spread(

@@ -90,7 +90,6 @@ def difference(frame: Frame, predictor, random_seed: int, denominator: str) -> E
         counts=lambda: counts_of_topics(frame, denominator, random_seed),
         random_seed=random_seed,
         as_given=as_given,
-        labelled=bool(labels),
     )
 
 

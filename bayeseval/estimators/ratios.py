@@ -12,6 +12,7 @@ from bayeseval.measures.measure import Measure
 from bayeseval.rounding import ratio, settled
 from bayeseval.uncertainty.slots import Slots
 
+UNPREDICTED = 0.6  # of a ratio, for the error of the posterior of what divides
 DOUBTFUL = 0.25  # relative variance (error, by the counts) above which a ratio is in [0, 1]
 N_BOOTSTRAP = 100
 N_CUTOFFS = 16
@@ -31,37 +32,55 @@ def relevant_count(filled: FilledRelevance, least: float = 1.0) -> tuple:
 
 
 @dataclass(frozen=True, eq=False)
-class Control:
-    """Control variate of a ratio: b (s - q D E[1 / D]), which is 0 on average over topics.
+class Difference:
+    """The difference estimator of a ratio: c s + E[1 / D] (N - c q D).
 
-    D is unbiased, so that D E[1 / D] is on average the probability that there is anything relevant,
-    where the model of the counts is right: that is s, and q is 1. Where D is the sum over seen
-    relevant documents alone, s is whether any was seen and q the chance of that: then a topic in
-    which nothing relevant was seen scores 0 as without it.
+    It is unbiased on average over topics where the model of the counts is right, as D E[1 / D] is
+    then on average the probability s that there is anything relevant, and q is 1. Where D is the
+    sum over seen relevant documents alone, s is whether any was seen and q the chance of that: then
+    a topic in which nothing relevant was seen scores 0.
 
     Parameters
     ----------
-    coefficient : float array (run, replicate)
-        b. With the ratio itself for b the control variate takes off all that E[1 / D] is off, and
-        leaves the error of a ratio by the topic's own sample.
+    counts : TopicCounts
+        Posterior of D.
+    expected : float array (run, replicate)
+        c, the score that the predictions lead one to expect, or a part of it. What E[1 / D] is off
+        multiplies what c leaves of the ratio.
     some, chance : float array (replicate,)
         s and q.
     number : float array (replicate,)
-        D as the topic's own sample estimates it, however small or negative.
+        D as the topic's own sample estimates it.
     expanded : float array (replicate, slot)
         Its expanded values.
     """
 
-    coefficient: NDArray[np.float64]
+    counts: TopicCounts
+    expected: NDArray[np.float64]
     some: NDArray[np.float64]
     chance: NDArray[np.float64]
     number: NDArray[np.float64]
     expanded: NDArray[np.float64]
 
-    def fall(self, counts: TopicCounts) -> NDArray[np.float64]:
-        """How much it falls as D by the topic's own sample rises (run, replicate)."""
-        own = counts.inverse - self.number * counts.inverse_fall
-        return self.coefficient * self.chance * own
+    @property
+    def constant(self) -> NDArray[np.float64]:
+        """The part c s of the estimate (run, replicate)."""
+        return self.expected * self.some
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """The weight c q of D (run, replicate)."""
+        return self.expected * self.chance
+
+    def remainder(self, numerator: NDArray[np.float64]) -> NDArray[np.float64]:
+        """N - c q D (run, replicate)."""
+        return numerator - self.weight * self.number
+
+    def fall(self, numerator: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How much the ratio falls as D by the topic's own sample rises (run, replicate)."""
+        return self.remainder(numerator) * self.counts.inverse_fall + (
+            self.weight * self.counts.inverse
+        )
 
 
 def ratio_score(
@@ -72,15 +91,12 @@ def ratio_score(
     denominator_expanded: NDArray[np.float64],
     raised: NDArray[np.bool_],
     *,
-    counts: TopicCounts | None,
-    control: Control | None,
+    difference: Difference | None,
 ) -> TopicScore:
-    """Ratio of two estimates, by the posterior of the denominator or by its own estimate.
+    """Ratio of two estimates, by the difference estimator or by the denominator's own estimate.
 
-    With ``counts``, the posterior, see :func:`by_counts`; a control variate is added to that. The
-    error of E[1 / D] is allowed for as if the control variate took nothing of it away.
-
-    Else the second-order bias is removed: (N D + C(N, D)) / (D^2 + V(D)), Beale's estimator. It
+    Without a posterior of the denominator the second-order bias is removed:
+    (N D + C(N, D)) / (D^2 + V(D)), Beale's estimator. It
     equals N/D - N V(D) / D^3 + C(N, D) / D^2 to second order and stays finite where D is small.
     Where D was raised to a floor, or its relative variance is above a quarter, the ratio is limited
     to [0, 1] and its variance to 1/4. Elsewhere it is left alone: it is nearly linear there, and
@@ -88,16 +104,12 @@ def ratio_score(
     """
     above = topic.centred(expanded)
     below = topic.centred(denominator_expanded[None])
-    if counts is not None:
-        estimate = numerator * counts.inverse
-        deviation = above * counts.inverse[:, None]
-        if control is not None:
-            estimate = estimate + control.coefficient * (
-                control.some - control.chance * control.number * counts.inverse
-            )
-            own = topic.centred(control.expanded[None])
-            deviation = deviation - control.fall(counts)[..., None] * own
-        return by_counts(topic, counts, estimate, deviation, numerator, below[0])
+    if difference is not None:
+        inverse = difference.counts.inverse
+        rest = difference.remainder(numerator)
+        above = above - difference.weight[..., None] * topic.centred(difference.expanded[None])
+        estimate, deviation = difference.constant + rest * inverse, above * inverse[:, None]
+        return by_counts(topic, difference.counts, estimate, deviation, rest, numerator, below[0])
     plain = ratio(numerator, denominator)
     variance = (below**2).sum(axis=-1)
     covariance = (above * below).sum(axis=-1)
@@ -134,38 +146,40 @@ def by_counts(
     estimate: NDArray[np.float64],
     deviation: NDArray[np.float64],
     slope: NDArray[np.float64],
+    numerator: NDArray[np.float64],
     below: NDArray[np.float64] | None = None,
 ) -> TopicScore:
-    """Ratio by the posterior of its denominator, N E[1 / D], with the errors of both.
-
-    If the numerator N is unbiased whatever the documents are, and the model of the counts is right,
-    N E[1 / D] has no bias on average over the topics that the model speaks of: what the posterior
-    of D knows of the sample is taken care of, and no term for the covariance of N and D is due.
+    """Ratio by the posterior of its denominator D, with the errors of both.
 
     The error of E[1 / D] has three parts. The posterior mean of D follows the topic's own sample
     with the shrinkage weight, so that this weight times the error of the sample's D, slot by slot,
-    goes with the error of N. What the posterior variance has beyond that is the topic's own, the
-    same for all runs; and a part of that, by the hyperparameters, is shared by all topics.
+    goes with the error of the numerator. What the posterior variance has beyond that is the
+    topic's own, the same for all runs; and a part of that, by the hyperparameters, is shared by all
+    topics. The last two multiply what the predictions leave of the ratio, which is not known: they
+    are taken to leave .6 of the ``numerator`` (run, replicate).
 
     ``estimate`` (run, replicate), for a known denominator, has the ``deviation`` (run, replicate,
     slot) and the derivative ``slope`` (run, replicate) by E[1 / D]. ``below`` (replicate, slot) are
-    deviations of D as the topic's own sample estimates it; without them N and E[1 / D] are taken
-    for independent, which makes intervals longer. Where the number of relevant documents has a
-    relative error above a quarter, the estimate is limited to [0, 1].
+    deviations of D as the topic's own sample estimates it; without them the slope's part and
+    E[1 / D] are taken for independent, which makes intervals longer. Where the number of relevant
+    documents has a relative error above a quarter, the estimate is limited to [0, 1].
     """
     of_own = np.zeros(estimate.shape[1])
     if below is not None:
         fall = counts.inverse_fall
         deviation = deviation - (slope * fall)[..., None] * below
         of_own = fall**2 * (below**2).sum(axis=-1)
-    own = slope * counts.own_error(of_own)
+    unpredicted = UNPREDICTED * numerator
+    own = unpredicted * counts.own_error(of_own)
     poor = counts.relative_error > DOUBTFUL
     estimate = np.where(poor, np.clip(estimate, 0.0, 1.0), estimate)
     score = topic.score(estimate, np.concatenate([deviation, own[..., None]], axis=-1))
-    return replace(score, shared=slope[..., None] * counts.shared, by_counts=True)
+    return replace(score, shared=unpredicted[..., None] * counts.shared, by_counts=True)
 
 
-def r_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
+def r_precision_score(
+    measure: Measure, topic: TopicRelevance, difference: Difference | None
+) -> TopicScore:
     """Rprec: precision at the estimated number of relevant documents, its variance by replication.
 
     The cutoff is itself estimated, so the score is not a smooth ratio. Precision is linear between
@@ -174,8 +188,9 @@ def r_precision_score(measure: Measure, topic: TopicRelevance) -> TopicScore:
     numbers that their posterior holds for likely.
     """
     filled = topic.binary(measure.relevance_level)
-    counts = topic.counts(measure)
-    return _by_own_count(topic, filled) if counts is None else _by_counts(topic, filled, counts)
+    if difference is None:
+        return _by_own_count(topic, filled)
+    return _by_counts(topic, filled, difference)
 
 
 def _by_own_count(topic: TopicRelevance, filled: FilledRelevance) -> TopicScore:
@@ -191,16 +206,26 @@ def _by_own_count(topic: TopicRelevance, filled: FilledRelevance) -> TopicScore:
     return replace(score, by_slot=_linear(topic, filled, np.maximum(count, least)))
 
 
-def _by_counts(topic: TopicRelevance, filled: FilledRelevance, counts: TopicCounts) -> TopicScore:
-    """Mean precision at the numbers of relevant documents that the counts of all topics allow."""
+def _by_counts(
+    topic: TopicRelevance, filled: FilledRelevance, difference: Difference
+) -> TopicScore:
+    """Mean precision at the numbers of relevant documents that the counts of all topics allow.
+
+    From it is taken c q D E[1 / D], and c s is added, as for other ratios.
+    """
+    counts = difference.counts
     likely = 1.0 / np.where(counts.inverse > 0.0, counts.inverse, 1.0)
 
-    def precision_at_likely(value, column):
-        return _precision_at(topic.position, value, np.repeat(likely[column], value.shape[1]))
+    def rest_at_likely(value, column):
+        precision = _precision_at(topic.position, value, np.repeat(likely[column], value.shape[1]))
+        taken = (difference.weight * counts.inverse)[:, column, None]
+        return precision - taken * value.sum(axis=0)
 
-    estimate, slope = _over_counts(topic.position, filled.value, counts)
-    deviation = _bootstrapped(topic, filled, precision_at_likely)
-    score = by_counts(topic, counts, estimate, deviation, slope)
+    mean, slope = _over_counts(topic.position, filled.value, counts)
+    taken = difference.weight * difference.number
+    estimate = mean + difference.constant - taken * counts.inverse
+    deviation = _bootstrapped(topic, filled, rest_at_likely)
+    score = by_counts(topic, counts, estimate, deviation, slope - taken, slope)
     return replace(score, by_slot=_linear(topic, filled, likely))
 
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from bayeseval.estimators.counts import (
     CountModel,
-    LevelCounts,
     TopicCounts,
     ideal_counts,
     number_counts,
@@ -21,7 +20,6 @@ from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import Measure, at_least, is_counted, relevance
 from bayeseval.measures.table import discount_sum
 from bayeseval.messages import Message, Option
-from bayeseval.rounding import ratio
 from bayeseval.uncertainty.slots import Slots, topic_slots
 
 Model = Callable[[Sample, NDArray, tuple, bool], NDArray]
@@ -108,14 +106,6 @@ class TopicRelevance:
         return TopicScore(estimate, deviation, self.slots.group)
 
 
-def squares(filled: FilledRelevance) -> NDArray[np.float64]:
-    """Expected square (replicate, pair) of relevance less its prediction."""
-    if filled.doubt is not None:
-        return filled.doubt
-    chance = np.clip(np.asarray(filled.predicted), 0.0, 1.0)
-    return chance * (1.0 - chance)
-
-
 class EstimatedRelevance:
     """Relevance at any level, filled in by one estimator and kept for the next measure.
 
@@ -126,8 +116,7 @@ class EstimatedRelevance:
     grades counted are those of a step of the gain above the first. ``counts`` gives the model of
     the numbers of relevant documents, where a ratio needs one; ``random_seed`` is for measures
     whose variance is found by replication. Predictions that are taken ``as_given`` are not learned
-    from the sample: then only the sample's residuals tell how far off they are. ``labelled`` says
-    that they rest on labels too, which tell more of a topic's number than ranks do.
+    from the sample: then only the sample's residuals tell how far off they are.
     """
 
     def __init__(
@@ -140,11 +129,10 @@ class EstimatedRelevance:
         counts: Callable[[], CountModel | None],
         random_seed: int,
         as_given: bool = False,
-        labelled: bool = False,
     ) -> None:
         self.sample = sample
         self.predicts = model is not None
-        self._as_given, self._labelled = as_given, labelled
+        self._as_given = as_given
         self._grade = grade
         self._scale = np.array(scale)
         self._model = model
@@ -184,8 +172,7 @@ class EstimatedRelevance:
         if measure.name != "nDCG":
             name = at_least(measure.relevance_level)
             level = model.level((name,), [self._relevant(name)])
-            better = self._as_given or measure.name == "AP"
-            return self._own_number(level, topic, name, False, follows=self.predicts, better=better)
+            return number_counts(level, topic)
         steps = self.steps(measure)
         certain = np.zeros(1)  # ideal gain by what all documents have, where grade 0 has some
         lowest = self._scale.min()
@@ -197,55 +184,10 @@ class EstimatedRelevance:
         names = tuple(counted for _, counted in steps[first:])
         observed = [self._relevant(counted) for counted in names]
         levels = [model.level(names[: n + 1], observed[: n + 1]) for n in range(len(names))]
-        numbers = [
-            self._own_number(
-                level,
-                topic,
-                counted,
-                first + n > 0,
-                follows=self._labelled,
-                better=self._as_given,
-            )
-            for n, (level, counted) in enumerate(zip(levels, names, strict=True))
-        ]
+        numbers = [number_counts(level, topic) for level in levels]
         sizes = [step for step, _ in steps[first:]]
         ideal = ideal_counts(sizes, numbers, levels[-1].direction, measure.cutoff)
         return replace(ideal, draw=ideal.draw + certain)
-
-    def _own_number(
-        self,
-        level: LevelCounts,
-        topic: int,
-        counted: tuple,
-        higher: bool,
-        *,
-        follows: bool,
-        better: bool,
-    ) -> TopicCounts:
-        """Posterior of the number at one level, which may follow the estimate by predictions.
-
-        With labels it goes by the estimate's own error, which may be a small part of what the
-        sample alone leaves open; ``better`` asks for one that is smaller than that. A few false
-        labels that were rarely sampled can take the estimate far below 0, and the sum of
-        precisions, of products, far up.
-        """
-        posterior = number_counts(level, topic)
-        if not follows:
-            return posterior
-        filled = self.filled(topic, counted, higher)
-        estimate, expanded = filled.value.sum(axis=0), level.expanded[:, topic]
-        if not self._labelled:
-            return posterior.following(estimate, expanded, filled.seen)
-        odds = 1.0 / self.sample.inclusion_probability[self.sample.of_topic(topic)] - 1.0
-        chance = self._slots(topic).probability
-        found = ((1.0 - chance) * filled.expanded**2).sum(axis=1)
-        excess = (estimate - posterior.draw.mean(axis=1)) ** 2 - posterior.draw.var(axis=1)
-        variance = np.maximum(np.maximum(squares(filled) @ odds, found), excess)
-        own = level.own_variance[:, topic]
-        if better:  # what follows the sum by the sample moves nothing
-            estimate = np.where(variance < own, estimate, expanded)
-        sharper = np.minimum(ratio(variance, own, otherwise=1.0), 1.0)
-        return posterior.following(estimate, expanded, filled.seen, sharper)
 
     def sees_any(self, measure: Measure) -> NDArray[np.bool_]:
         """Whether any judged document of any topic counts for the measure, (replicate,)."""

@@ -5,16 +5,20 @@ from dataclasses import replace
 import numpy as np
 
 from bayeseval.estimators import anticipated
-from bayeseval.estimators.counts import TopicCounts
-from bayeseval.estimators.ratios import Control, r_precision_score, ratio_score, relevant_count
+from bayeseval.estimators.ratios import (
+    Difference,
+    r_precision_score,
+    ratio_score,
+    relevant_count,
+)
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.measures.measure import Measure
-from bayeseval.measures.scores import rank_weight
+from bayeseval.measures.scores import plain_scores, rank_weight
 from bayeseval.measures.table import discount_slope, discount_sum, names_of
-from bayeseval.rounding import ratio
 
-CONTROLLED = {"AP": 1.0, "R": 0.5}  # the top ranks of R@k tell less of what is off in all
+# part of the expected score that is c: with all of it the ideal gain's curvature would show
+EXPECTED = {"AP": 1.0, "R": 1.0, "Rprec": 1.0, "nDCG": 0.5}
 
 
 def combined(levels: list[tuple[float, FilledRelevance]]) -> FilledRelevance:
@@ -54,9 +58,7 @@ def anticipated_differences(measure: Measure, topic: TopicRelevance) -> np.ndarr
         denominator, _, _, below = _ideal(topic, measure, levels)
     else:
         denominator, below = relevant_count(filled)[0], [np.ones(1)]
-    counts = topic.counts(measure)
-    control = control_variate(measure, topic, counts)
-    move = anticipated.inverse_and_fall(counts, numerator, denominator, control)
+    move = anticipated.inverse_and_fall(_difference(measure, topic), numerator, denominator)
     return anticipated.of_ratio_differences(topic, weights, levels, *move, below)
 
 
@@ -100,39 +102,42 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
     return replace(score, anticipated=variance)
 
 
-def control_variate(
-    measure: Measure, topic: TopicRelevance, counts: TopicCounts | None
-) -> Control | None:
-    r"""Control variate of AP and R@k; None without a posterior.
+def _difference(measure: Measure, topic: TopicRelevance) -> Difference | None:
+    r"""Parts of the difference estimator of a ratio; None without a posterior.
 
-    Its coefficient is c w A. A is the score that the predictions p (for ``stat`` the rates of the
-    strata) lead one to expect, of AP :math:`\sum_i p_i (1 + \sum_{j < i} p_j) / i` by
-    :math:`\sum p`; w is how far the topic's own sample tells the number of relevant documents
-    (`TopicCounts.shrinkage_weight`), c that of `CONTROLLED`.
+    The score A that the predictions p (for ``stat`` the rates of the strata) lead one to expect is
+    of AP :math:`\sum_i p_i (1 + \sum_{j < i} p_j) / i` by :math:`\sum p`, and so for the others.
     The chance that something relevant is drawn is :math:`1 - \prod (1 - \pi p)`, with what is known
     for p where a document is drawn for certain; estimators that predict relevance need none.
     """
-    from bayeseval.measures.rank_sums import precision_sum, weighted_sum
-
-    if counts is None or measure.name not in CONTROLLED:
+    counts = topic.counts(measure)
+    if counts is None:
         return None
-    filled = topic.binary(measure.relevance_level)
-    predicted = filled.rates if filled.predicted is None else filled.predicted
-    assert predicted is not None
-    likely = np.ascontiguousarray(np.clip(predicted, 0.0, 1.0).T)
-    if measure.name == "AP":
-        above = precision_sum(topic.top(measure.cutoff), likely)
+    levels = _levels(topic, measure)
+    first = levels[0][1]
+    likely = [_chances(level) for _, level in levels]  # (pair, replicate) each
+    if measure.name == "nDCG":
+        number, expanded, _, _ = _ideal(topic, measure, levels)
+        ideal = [discount_sum(p.sum(axis=0), measure.cutoff) for p in likely]
+        total = sum(step * gain for (step, _), gain in zip(levels, ideal, strict=True))
     else:
-        weight = rank_weight(measure, topic.position.shape[1])
-        above = weighted_sum(topic.position, weight, likely)
-    expected = np.minimum(ratio(above, likely.sum(axis=0)), 1.0)
+        number, expanded, total = first.value.sum(axis=0), first.expanded, likely[0].sum(axis=0)
+    gain = sum(step * p for (step, _), p in zip(levels, likely, strict=True))
+    expected = plain_scores(measure, topic.position, np.ascontiguousarray(gain), np.asarray(total))
     some, chance = counts.some, np.ones_like(counts.some)
     if not topic.predicts:
         odds = topic.odds[:, None]
-        drawn = np.where(odds > 0.0, likely / (1.0 + odds), filled.value)
-        some, chance = (filled.seen > 0.0).astype(float), 1.0 - np.prod(1.0 - drawn, axis=0)
-    coefficient = CONTROLLED[measure.name] * counts.shrinkage_weight * expected
-    return Control(coefficient, some, chance, filled.value.sum(axis=0), filled.expanded)
+        drawn = np.where(odds > 0.0, likely[0] / (1.0 + odds), first.value)
+        some, chance = (first.seen > 0.0).astype(float), 1.0 - np.prod(1.0 - drawn, axis=0)
+    part = EXPECTED[measure.name] * expected
+    return Difference(counts, part, some, chance, number, expanded)
+
+
+def _chances(filled: FilledRelevance) -> np.ndarray:
+    """Predicted probability (pair, replicate) of each pair, or the rate of its stratum."""
+    predicted = filled.rates if filled.predicted is None else filled.predicted
+    assert predicted is not None
+    return np.clip(predicted, 0.0, 1.0).T
 
 
 def sum_of_precisions(measure: Measure, topic: TopicRelevance) -> tuple:
@@ -160,6 +165,11 @@ def normalised_gain_score(measure: Measure, topic: TopicRelevance) -> TopicScore
     return replace(score, anticipated=variance)
 
 
+def r_precision(measure: Measure, topic: TopicRelevance) -> TopicScore:
+    """Rprec: precision at the number of relevant documents."""
+    return r_precision_score(measure, topic, _difference(measure, topic))
+
+
 def _ideal(topic: TopicRelevance, measure: Measure, levels: anticipated.Levels) -> tuple:
     """Ideal gain, its expanded values, where it was raised, what a document of each level adds."""
     n_replicates = levels[0][1].value.shape[1]
@@ -179,7 +189,7 @@ SCORES = {name: linear_score for name in names_of("linear")} | {
     "AP": average_precision_score,
     "nDCG": normalised_gain_score,
     "R": recall_score,
-    "Rprec": r_precision_score,
+    "Rprec": r_precision,
 }
 
 
@@ -191,10 +201,9 @@ def _scored_ratio(
     ``above`` holds the numerator and its expanded values, ``below`` the denominator, its expanded
     values and where it was raised to its floor.
     """
-    counts = topic.counts(measure)
-    control = control_variate(measure, topic, counts)
-    score = ratio_score(topic, *above, *below, counts=counts, control=control)
-    return score, anticipated.inverse_and_fall(counts, above[0], below[0], control)
+    difference = _difference(measure, topic)
+    score = ratio_score(topic, *above, *below, difference=difference)
+    return score, anticipated.inverse_and_fall(difference, above[0], below[0])
 
 
 def _levels(topic: TopicRelevance, measure: Measure) -> anticipated.Levels:

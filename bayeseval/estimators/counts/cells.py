@@ -49,7 +49,7 @@ def cells(sample: Sample, labelled: bool = False, made_certain: bool = False) ->
 
     Within a cell every document must be as likely to be sampled as any other, whatever its
     relevance. Strata are cells where the inclusion probability falls from one to the next; a
-    document's rank is then its place by falling probability, then by fused rank. Where the
+    document's rank is then its place by the size of its stratum, then by fused rank. Where the
     probabilities of a topic are all alike, or there are no strata (Poisson sampling by rank), the
     cells are blocks of documents by fused rank, whose cube roots are equally far apart; what is
     judged for certain is kept apart. Where labels had a say in the probabilities, documents of one
@@ -99,7 +99,8 @@ def _topic_cells(stratum, probability, fused_rank, labelled: bool) -> tuple[NDAr
         place = _ranks((fused_rank, -probability) if labelled else (fused_rank,))
         label = 2 * blocks(place) + (probability < 1.0)
     else:
-        place = _ranks((fused_rank, stratum, -probability))
+        size = np.bincount(stratum - stratum.min())[stratum - stratum.min()]
+        place = _ranks((fused_rank, stratum, size, probability < 1.0))
         first = np.full(stratum.max() + 1, np.inf)
         np.minimum.at(first, stratum, place)
         label = first[stratum]

@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.counts.cells import Counts, cells
-from bayeseval.estimators.counts.fit import DRAWS_PER_POINT, draw_directions, fit_counts
+from bayeseval.estimators.counts.fit import draw_directions, fit_counts
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.table import discount_sum
 from bayeseval.processors import each_on_a_core
 from bayeseval.rounding import ratio
 
 NOTHING = 1e-9  # number of documents that is none
-MOST_SPREAD = 0.25  # relative variance of an estimate that the posterior follows closely
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +31,6 @@ class LevelCounts:
     # (replicate, topic): variance that an estimate from the topic's own strata alone would have
     # under the model
     own_variance: NDArray[np.float64]
-    # (replicate, topic): sum of relevance by inclusion probability over the sampled documents
-    expanded: NDArray[np.float64]
 
 
 class CountModel:
@@ -95,8 +92,7 @@ class CountModel:
         if above is not None:
             direction = np.concatenate([above.direction, direction], axis=1)
         total = np.array([self._by_topic(row) for row in drawn]) + found[..., None]
-        expanded = self._expanded(observed)
-        return LevelCounts(total, drawn, direction, seen, self._own_variance(drawn), expanded)
+        return LevelCounts(total, drawn, direction, seen, self._own_variance(drawn))
 
     def _by_topic(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums (topic, draw) over the cells of each topic."""
@@ -110,14 +106,6 @@ class CountModel:
         cell = size * unsampled / np.maximum(self._sampled, 1.0) * p * (1.0 - p)
         return self._by_topic(cell.T).T
 
-    def _expanded(self, observed: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum (replicate, topic) of relevance by inclusion probability."""
-        weight = 1.0 / self._sample.inclusion_probability
-        n_topics = self._sample.n_topics
-        return np.array(
-            [np.bincount(self._sample.topic, row * weight, n_topics) for row in observed]
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class TopicCounts:
@@ -127,54 +115,11 @@ class TopicCounts:
     draw: NDArray[np.float64]
     direction: NDArray[np.float64]  # (draw, direction): where the hyperparameters stand
     # (replicate,): weight of the topic's own sample in the posterior mean, as of a shrinkage
-    # estimate: the posterior variance by the variance that the topic's own strata alone would leave
-    # (with labels: that of the estimate that it follows), at most 1
+    # estimate: the posterior variance by the variance that the topic's own strata alone would
+    # leave, at most 1
     shrinkage_weight: NDArray[np.float64]
     # (replicate,): posterior standard deviation of the number of relevant documents by its mean
     relative_error: NDArray[np.float64]
-
-    def following(
-        self,
-        estimate: NDArray[np.float64],
-        expanded: NDArray[np.float64],
-        seen: NDArray[np.float64],
-        sharper: NDArray[np.float64] | None = None,
-    ) -> "TopicCounts":
-        r"""Posterior that follows a better estimate from the topic's own sample.
-
-        The posterior mean follows the topic's own sample, by which the number of relevant documents
-        is the sum of relevance by inclusion probability, with the shrinkage weight w. An estimate
-        with the same expectation and a smaller variance takes that sum's place: the draws are moved
-        by w (estimate - expanded), in proportion, but to no less than the number seen or half of
-        what they were. All are (replicate,).
-
-        ``sharper`` is the variance of the estimate by that of the sum, q, where it knows what the
-        counts do not, such as labels. What the other topics say has the variance
-        :math:`w / (1 - w)` of that of the sum, and the estimate the weight
-        :math:`w' = w / (w + (1 - w) q)`. The posterior mean goes :math:`1 - r` of the way to the
-        estimate, to one document at least, and keeps :math:`r = q / (w + (1 - w) q)` of its
-        variance. A topic stays as the draws moved are where the relative variance of the estimate,
-        by :math:`1 - q`, is above a quarter: it is not known well, or hardly better than the sum.
-        """
-        mean = self.draw.mean(axis=1)
-        moved = mean + self.shrinkage_weight * (estimate - expanded)
-        moved = np.maximum(moved, np.maximum(np.minimum(seen, mean), 0.5 * mean))
-        factor = ratio(moved, mean, otherwise=1.0, least=NOTHING)
-        draw = self.draw * factor[:, None]
-        if sharper is None:
-            return replace(self, draw=draw)
-        share = self.shrinkage_weight
-        left = ratio(sharper, share + (1.0 - share) * sharper, otherwise=1.0)
-        goal = np.maximum(estimate, np.maximum(seen, 1.0))
-        # r times the draws, which has r^2 of their variance, and around the estimate the rest
-        spread = ratio(left * draw.var(axis=1), (1.0 - left) * goal**2)
-        sure = spread < MOST_SPREAD
-        left, spread = np.where(sure, left, 1.0), np.where(sure, spread, 0.0)
-        around = goal[:, None] * _lognormal(spread, draw.shape[1])
-        draw = left[:, None] * draw + (1.0 - left)[:, None] * around
-        followed = np.where(sure, ratio(share, share + (1.0 - share) * sharper), share)
-        error = ratio(draw.std(axis=1), draw.mean(axis=1), least=NOTHING)
-        return replace(self, draw=draw, shrinkage_weight=followed, relative_error=error)
 
     @property
     def inverse(self) -> NDArray[np.float64]:
@@ -209,17 +154,6 @@ class TopicCounts:
     @property
     def _inverses(self) -> NDArray[np.float64]:
         return ratio(1.0, self.draw, least=NOTHING)
-
-
-def _lognormal(variance: NDArray[np.float64], n_draws: int) -> NDArray[np.float64]:
-    """Log-normal numbers (replicate, draw) of mean 1, alike where hyperparameters stand alike."""
-    from scipy.special import ndtri
-
-    place = np.argsort(np.arange(1, DRAWS_PER_POINT + 1) * np.sqrt(2.0) % 1.0)  # in no order
-    normal = ndtri((place + 0.5) / DRAWS_PER_POINT)
-    log = np.sqrt(np.log1p(variance))[:, None] * np.resize(normal / normal.std(), n_draws)
-    number = np.exp(log)
-    return number / number.mean(axis=1, keepdims=True)
 
 
 def number_counts(level: LevelCounts, topic: int) -> TopicCounts:
