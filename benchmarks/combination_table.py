@@ -18,7 +18,7 @@ RESULTS = Path(__file__).parent / "combined_intervals" / "results.csv"
 PACKAGE = Path(be.__file__).parent / "combination" / TABLE
 WANTED = 0.9
 Z = 1.6449  # half a normal interval of 90 %
-LEARNED_AT = 100  # judgments a topic
+LEARNED_AT = 50  # judgments a topic
 FIELDS = tuple(Constants.__dataclass_fields__)
 # values that are tried: the model errs by half of its posterior deviation at least
 NEAR, DESIGN = (0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0), (0.5, 0.7, 1.0)

@@ -1,7 +1,7 @@
 """One interval from design and model: errors, coverage and length, next to those of the design.
 
-``run`` fits the relevance model to samples of the collections of ``coverage_collections``, one
-sample a chunk (existing chunks are kept), and saves the means of ``dyn`` and the model's draws.
+``run`` draws an order of the collections of ``coverage_collections``, one sample a chunk (existing
+chunks are kept), fits the relevance model, and saves the means of ``dyn`` and the model's draws.
 Half of the runs contribute; the others are new, and one new run in ten (one at least) is a dual run
 among them, unmarked. ``learn`` learns the constants of ``be.combine`` from all chunks and writes
 them into the package. ``report`` learns them without each collection, applies them to it and writes
@@ -19,7 +19,7 @@ import xarray as xr
 
 import bayeseval as be
 from benchmarks.combination_table import learned_table, report
-from benchmarks.coverage_collections import COLLECTIONS, EVERY, at_hand, roles, whole
+from benchmarks.coverage_collections import EVERY, LEVELS, at_hand, roles, whole
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP", "R@100"]
 DRAWS = 200  # of each of four chains
@@ -30,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("act", choices=["run", "learn", "report", "picture"])
     parser.add_argument("--collection", action="append", choices=list(EVERY))
-    parser.add_argument("--budget", type=int, default=100)
+    parser.add_argument("--budget", type=int, default=50)
     parser.add_argument("--first", type=int, default=1, help="number of the first sample")
     parser.add_argument("--samples", type=int, default=10)
     parser.add_argument("--chunks", type=Path, default=Path("combination-output"))
@@ -38,7 +38,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     if options.act == "run":
         options.chunks.mkdir(exist_ok=True)
-        names = at_hand(options.collection or COLLECTIONS)
+        names = at_hand(options.collection or EVERY)
         for number in range(options.first, options.first + options.samples):
             for name in names:
                 run(name, number, options.budget, options.chunks)
@@ -49,7 +49,7 @@ def main() -> None:
     elif options.act == "report":
         report(options.chunks)
     else:
-        picture(options.chunks / "trec-covid-5~100~1.nc")
+        picture(options.chunks / "trec-covid-5~50~1.nc")
 
 
 def run(name: str, number: int, budget: int, folder: Path) -> None:
@@ -59,14 +59,17 @@ def run(name: str, number: int, budget: int, folder: Path) -> None:
         return
     began = time.monotonic()
     collection = mixed(whole(name, folder), np.random.default_rng([number, budget]))
-    truth = be.evaluate(collection, MEASURES, estimator="assumed").estimate.mean("topic")
-    design = be.designs.pps_strata(collection, budget=budget)
+    level = {"relevance_level": LEVELS.get(name, 1)}
+    truth = be.evaluate(collection, MEASURES, estimator="assumed", **level).estimate.mean("topic")
     seed = 1000 * budget + number
-    sampled = be.reveal(collection, design, be.draw(design, random_seed=seed))
-    mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn"))
-    model = be.models.relevance_model(sampled)
+    design = be.designs.order(collection, budget=budget, random_seed=seed)
+    sampled = be.reveal(collection, design, be.draw(design))
+    mean = be.mean_over_topics(be.evaluate(sampled, MEASURES, estimator="dyn", **level))
+    model = be.models.relevance_model(sampled, **level)
     fitted = be.fit(model, approximation="laplace", draws=DRAWS, random_seed=seed)
-    post = be.posterior_scores(fitted, sampled, MEASURES, random_seed=seed)
+    post = be.posterior_scores(
+        fitted, sampled, truth["measure"].to_numpy().tolist(), random_seed=seed
+    )
     post = post.assign(estimate=post.estimate.astype("float32"))
     tree = xr.DataTree.from_dict({"mean": mean.assign(truth=truth), "post": post})
     tree.attrs = {"collection": name, "budget": budget, "sample": number}
