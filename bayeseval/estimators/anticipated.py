@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.ratios import Difference
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.measures.scores import precision_weights
@@ -126,22 +125,19 @@ def of_average_precision(
     topic: TopicRelevance,
     position: NDArray[np.int32],
     filled: FilledRelevance,
-    counts: TopicCounts | None,
     inverse: Floats,
     fall: Floats,
 ) -> Floats | None:
     """Of AP, as :func:`of_ratio`, by what every document is expected to add to the numerator.
 
-    Only where the posterior of the counts divides: what the topic's own sample leaves open of its
-    number of relevant documents is as large as a score. None by learned predictions, where the
-    estimated variance serves.
+    None by learned predictions, where the estimated variance serves.
     ``inverse`` and ``fall`` are those of :func:`inverse_and_fall`.
     """
     from bayeseval.measures.rank_sums import expected_precision_sums
 
     levels = [(1.0, filled)]
     learned = topic.predicts and filled.doubt is None
-    if counts is None or learned or not _predicted(levels):
+    if learned or not _predicted(levels):
         return None
     one = [np.ones(fall.shape[1])]
     spread = _spread(topic, levels, one, one)
@@ -174,7 +170,7 @@ def of_ratio_differences(
 
 
 def inverse_and_fall(
-    difference: Difference | None, numerator: Floats, denominator: Floats
+    difference: Difference | None, numerator: NDArray[np.float64], denominator: Floats
 ) -> tuple[Floats, Floats]:
     """What the anticipated variance of a ratio rests on.
 

@@ -33,22 +33,20 @@ def relevant_count(filled: FilledRelevance, least: float = 1.0) -> tuple:
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """The difference estimator of a ratio: c s + E[1 / D] (N - c q D).
+    """The difference estimator of a ratio, c s + E[1 / D] (N - c q D).
 
-    It is unbiased on average over topics where the model of the counts is right, as D E[1 / D] is
-    then on average the probability s that there is anything relevant, and q is 1. Where D is the
-    sum over seen relevant documents alone, s is whether any was seen and q the chance of that: then
-    a topic in which nothing relevant was seen scores 0.
+    c is the score that the predictions lead one to expect, or a part of it: an error of E[1 / D]
+    then multiplies only the rest of the ratio. Where the model of the counts is right, D E[1 / D]
+    is on average over topics the probability s that there is anything relevant; q is 1. Where D is
+    the sum over seen relevant documents alone, s is whether any was seen, and q the chance of that:
+    then a topic in which nothing relevant was seen scores 0.
 
     Parameters
     ----------
     counts : TopicCounts
         Posterior of D.
-    expected : float array (run, replicate)
-        c, the score that the predictions lead one to expect, or a part of it. What E[1 / D] is off
-        multiplies what c leaves of the ratio.
-    some, chance : float array (replicate,)
-        s and q.
+    constant, weight : float array (run, replicate)
+        c s and c q.
     number : float array (replicate,)
         D as the topic's own sample estimates it.
     expanded : float array (replicate, slot)
@@ -56,31 +54,41 @@ class Difference:
     """
 
     counts: TopicCounts
-    expected: NDArray[np.float64]
-    some: NDArray[np.float64]
-    chance: NDArray[np.float64]
+    constant: NDArray[np.float64]
+    weight: NDArray[np.float64]
     number: NDArray[np.float64]
     expanded: NDArray[np.float64]
-
-    @property
-    def constant(self) -> NDArray[np.float64]:
-        """The part c s of the estimate (run, replicate)."""
-        return self.expected * self.some
-
-    @property
-    def weight(self) -> NDArray[np.float64]:
-        """The weight c q of D (run, replicate)."""
-        return self.expected * self.chance
 
     def remainder(self, numerator: NDArray[np.float64]) -> NDArray[np.float64]:
         """N - c q D (run, replicate)."""
         return numerator - self.weight * self.number
 
     def fall(self, numerator: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How much the ratio falls as D by the topic's own sample rises (run, replicate)."""
-        return self.remainder(numerator) * self.counts.inverse_fall + (
-            self.weight * self.counts.inverse
-        )
+        """How much the ratio (run, replicate) falls as the topic's own estimate of D rises."""
+        counts = self.counts
+        return self.remainder(numerator) * counts.inverse_fall + self.weight * counts.inverse
+
+
+def difference_score(
+    topic: TopicRelevance,
+    numerator: NDArray[np.float64],
+    expanded: NDArray[np.float64],
+    followed: NDArray[np.float64],
+    difference: Difference,
+) -> TopicScore:
+    """Ratio by the difference estimator.
+
+    ``followed`` (replicate, slot) are the expanded values of D as far as its posterior follows the
+    topic's own sample: 0 where the estimate from that sample alone had to be raised.
+    """
+    counts, remainder = difference.counts, difference.remainder(numerator)
+    estimate = difference.constant + remainder * counts.inverse
+    above = expanded - difference.weight[..., None] * difference.expanded
+    below = topic.centred(followed[None])
+    deviation = topic.centred(above) * counts.inverse[:, None]
+    deviation = deviation - (remainder * counts.inverse_fall)[..., None] * below
+    explained = counts.inverse_fall**2 * (below[0] ** 2).sum(axis=-1)
+    return by_counts(topic, counts, estimate, deviation, numerator, explained)
 
 
 def ratio_score(
@@ -90,26 +98,17 @@ def ratio_score(
     denominator: NDArray[np.float64],
     denominator_expanded: NDArray[np.float64],
     raised: NDArray[np.bool_],
-    *,
-    difference: Difference | None,
 ) -> TopicScore:
-    """Ratio of two estimates, by the difference estimator or by the denominator's own estimate.
+    """Ratio of two estimates from the topic's own sample, without its second-order bias.
 
-    Without a posterior of the denominator the second-order bias is removed:
-    (N D + C(N, D)) / (D^2 + V(D)), Beale's estimator. It
-    equals N/D - N V(D) / D^3 + C(N, D) / D^2 to second order and stays finite where D is small.
+    Beale's estimator (N D + C(N, D)) / (D^2 + V(D)) is N/D - N V(D) / D^3 + C(N, D) / D^2 to second
+    order and stays finite where D is small.
     Where D was raised to a floor, or its relative variance is above a quarter, the ratio is limited
     to [0, 1] and its variance to 1/4. Elsewhere it is left alone: it is nearly linear there, and
     clipping would bias it, as it would P@k.
     """
     above = topic.centred(expanded)
     below = topic.centred(denominator_expanded[None])
-    if difference is not None:
-        inverse = difference.counts.inverse
-        rest = difference.remainder(numerator)
-        above = above - difference.weight[..., None] * topic.centred(difference.expanded[None])
-        estimate, deviation = difference.constant + rest * inverse, above * inverse[:, None]
-        return by_counts(topic, difference.counts, estimate, deviation, rest, numerator, below[0])
     plain = ratio(numerator, denominator)
     variance = (below**2).sum(axis=-1)
     covariance = (above * below).sum(axis=-1)
@@ -145,32 +144,26 @@ def by_counts(
     counts: TopicCounts,
     estimate: NDArray[np.float64],
     deviation: NDArray[np.float64],
-    slope: NDArray[np.float64],
     numerator: NDArray[np.float64],
-    below: NDArray[np.float64] | None = None,
+    explained: NDArray[np.float64] | float = 0.0,
 ) -> TopicScore:
     """Ratio by the posterior of its denominator D, with the errors of both.
 
     The error of E[1 / D] has three parts. The posterior mean of D follows the topic's own sample
-    with the shrinkage weight, so that this weight times the error of the sample's D, slot by slot,
-    goes with the error of the numerator. What the posterior variance has beyond that is the
-    topic's own, the same for all runs; and a part of that, by the hyperparameters, is shared by all
-    topics. The last two multiply what the predictions leave of the ratio, which is not known: they
-    are taken to leave .6 of the ``numerator`` (run, replicate).
+    with the shrinkage weight: that part goes with the error of the numerator, slot by slot. What
+    the posterior variance has beyond that is the topic's own, the same for all runs; and a part of
+    that, by the hyperparameters, is shared by all topics. The last two multiply what the
+    predictions leave of the ratio, which is not known: they are taken to leave .6 of the
+    ``numerator`` (run, replicate).
 
-    ``estimate`` (run, replicate), for a known denominator, has the ``deviation`` (run, replicate,
-    slot) and the derivative ``slope`` (run, replicate) by E[1 / D]. ``below`` (replicate, slot) are
-    deviations of D as the topic's own sample estimates it; without them the slope's part and
-    E[1 / D] are taken for independent, which makes intervals longer. Where the number of relevant
-    documents has a relative error above a quarter, the estimate is limited to [0, 1].
+    ``estimate`` (run, replicate) has the ``deviation`` (run, replicate, slot), of which the first
+    part of the error of E[1 / D] has the variance ``explained`` (replicate,). Where that part is
+    not in the deviation, all is taken for the topic's own, which makes intervals longer. Where the
+    number of relevant documents has a relative error above a quarter, the estimate is limited to
+    [0, 1].
     """
-    of_own = np.zeros(estimate.shape[1])
-    if below is not None:
-        fall = counts.inverse_fall
-        deviation = deviation - (slope * fall)[..., None] * below
-        of_own = fall**2 * (below**2).sum(axis=-1)
     unpredicted = UNPREDICTED * numerator
-    own = unpredicted * counts.own_error(of_own)
+    own = unpredicted * counts.own_error(explained)
     poor = counts.relative_error > DOUBTFUL
     estimate = np.where(poor, np.clip(estimate, 0.0, 1.0), estimate)
     score = topic.score(estimate, np.concatenate([deviation, own[..., None]], axis=-1))
@@ -211,21 +204,20 @@ def _by_counts(
 ) -> TopicScore:
     """Mean precision at the numbers of relevant documents that the counts of all topics allow.
 
-    From it is taken c q D E[1 / D], and c s is added, as for other ratios.
+    c s is added and c q D E[1 / D] taken off, as for other ratios.
     """
     counts = difference.counts
     likely = 1.0 / np.where(counts.inverse > 0.0, counts.inverse, 1.0)
+    taken = difference.weight * counts.inverse  # of every relevant document
 
-    def rest_at_likely(value, column):
+    def remainder_at_likely(value, column):
         precision = _precision_at(topic.position, value, np.repeat(likely[column], value.shape[1]))
-        taken = (difference.weight * counts.inverse)[:, column, None]
-        return precision - taken * value.sum(axis=0)
+        return precision - taken[:, column, None] * value.sum(axis=0)
 
     mean, slope = _over_counts(topic.position, filled.value, counts)
-    taken = difference.weight * difference.number
-    estimate = mean + difference.constant - taken * counts.inverse
-    deviation = _bootstrapped(topic, filled, rest_at_likely)
-    score = by_counts(topic, counts, estimate, deviation, slope - taken, slope)
+    estimate = mean + difference.constant - taken * difference.number
+    deviation = _bootstrapped(topic, filled, remainder_at_likely)
+    score = by_counts(topic, counts, estimate, deviation, slope)
     return replace(score, by_slot=_linear(topic, filled, likely))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from bayeseval.estimators import anticipated
 from bayeseval.estimators.ratios import (
     Difference,
+    difference_score,
     r_precision_score,
     ratio_score,
     relevant_count,
@@ -17,7 +18,8 @@ from bayeseval.measures.measure import Measure
 from bayeseval.measures.scores import plain_scores, rank_weight
 from bayeseval.measures.table import discount_slope, discount_sum, names_of
 
-# part of the expected score that is c: with all of it the ideal gain's curvature would show
+# part of the expected score that the difference estimator starts from: with all of it the
+# curvature of the ideal gain would show
 EXPECTED = {"AP": 1.0, "R": 1.0, "Rprec": 1.0, "nDCG": 0.5}
 
 
@@ -96,18 +98,16 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
     below = (count, count_expanded, raised)
     score, move = _scored_ratio(measure, topic, (numerator, expanded), below)
     position = topic.top(measure.cutoff)
-    variance = anticipated.of_average_precision(
-        topic, position, filled, topic.counts(measure), *move
-    )
-    return replace(score, anticipated=variance)
+    variance = anticipated.of_average_precision(topic, position, filled, *move)
+    return replace(score, anticipated=variance if score.by_counts else None)
 
 
 def _difference(measure: Measure, topic: TopicRelevance) -> Difference | None:
-    r"""Parts of the difference estimator of a ratio; None without a posterior.
+    r"""Difference estimator of a ratio; None without a posterior of what divides.
 
-    The score A that the predictions p (for ``stat`` the rates of the strata) lead one to expect is
-    of AP :math:`\sum_i p_i (1 + \sum_{j < i} p_j) / i` by :math:`\sum p`, and so for the others.
-    The chance that something relevant is drawn is :math:`1 - \prod (1 - \pi p)`, with what is known
+    The score that the predictions p (for ``stat`` the rates of the strata) lead one to expect is
+    that of p itself, of AP :math:`\sum_i p_i (1 + \sum_{j < i} p_j) / i` by :math:`\sum p`. The
+    chance that something relevant is drawn is :math:`1 - \prod (1 - \pi p)`, with what is known
     for p where a document is drawn for certain; estimators that predict relevance need none.
     """
     counts = topic.counts(measure)
@@ -124,13 +124,13 @@ def _difference(measure: Measure, topic: TopicRelevance) -> Difference | None:
         number, expanded, total = first.value.sum(axis=0), first.expanded, likely[0].sum(axis=0)
     gain = sum(step * p for (step, _), p in zip(levels, likely, strict=True))
     expected = plain_scores(measure, topic.position, np.ascontiguousarray(gain), np.asarray(total))
-    some, chance = counts.some, np.ones_like(counts.some)
-    if not topic.predicts:
-        odds = topic.odds[:, None]
-        drawn = np.where(odds > 0.0, likely[0] / (1.0 + odds), first.value)
-        some, chance = (first.seen > 0.0).astype(float), 1.0 - np.prod(1.0 - drawn, axis=0)
-    part = EXPECTED[measure.name] * expected
-    return Difference(counts, part, some, chance, number, expanded)
+    expected = EXPECTED[measure.name] * expected
+    if topic.predicts:
+        return Difference(counts, expected * counts.some, expected, number, expanded)
+    odds = topic.odds[:, None]
+    drawn = np.where(odds > 0.0, likely[0] / (1.0 + odds), first.value)
+    chance = 1.0 - np.prod(1.0 - drawn, axis=0)
+    return Difference(counts, expected * (first.seen > 0.0), expected * chance, number, expanded)
 
 
 def _chances(filled: FilledRelevance) -> np.ndarray:
@@ -202,8 +202,12 @@ def _scored_ratio(
     values and where it was raised to its floor.
     """
     difference = _difference(measure, topic)
-    score = ratio_score(topic, *above, *below, difference=difference)
-    return score, anticipated.inverse_and_fall(difference, above[0], below[0])
+    numerator, expanded = above
+    if difference is None:
+        score = ratio_score(topic, numerator, expanded, *below)
+    else:
+        score = difference_score(topic, numerator, expanded, below[1], difference)
+    return score, anticipated.inverse_and_fall(difference, numerator, below[0])
 
 
 def _levels(topic: TopicRelevance, measure: Measure) -> anticipated.Levels:

@@ -14,7 +14,7 @@ from bayeseval.estimators.counts import CountModel, CountsMisfit, TopicCounts, f
 from bayeseval.estimators.counts.cells import Counts
 from bayeseval.estimators.counts.fit import CountFit, draw_directions, fit_counts, quasi_likelihood
 from bayeseval.estimators.counts.kernel import place_densities, topic_mode, unsampled_relevant
-from bayeseval.estimators.ratios import _over_counts, by_counts
+from bayeseval.estimators.ratios import Difference, _over_counts, difference_score
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.frame.sample import Sample
 
@@ -374,37 +374,60 @@ def test_the_slope_of_r_precision_is_not_that_of_rounding(number, slope):
     assert 0.7 < mean.item() <= 1.0
 
 
-def by_hand(counts, *, numerator, above, below) -> TopicScore:
-    """Score of one run and replicate by the posterior of the denominator."""
-    plain = SimpleNamespace(score=lambda estimate, error: TopicScore(estimate, error, None))
-    return by_counts(
+def by_hand(counts, *, numerator, above, below, expected=0.0, number=8.0) -> TopicScore:
+    """Ratio of one run and replicate by the difference estimator."""
+    plain = SimpleNamespace(
+        score=lambda estimate, error: TopicScore(estimate, error, None), centred=lambda x: x
+    )
+    one, weight = np.array([number]), np.array([[expected]])
+    difference = Difference(counts, weight * counts.some, weight, one, np.array([below]))
+    return difference_score(
         plain,  # type: ignore[arg-type]
-        counts,
-        estimate=np.array([[numerator]]) * counts.inverse,
-        deviation=np.array([[above]]) * counts.inverse[:, None],
-        slope=np.array([[numerator]]),
-        below=np.array([below]),
+        np.array([[numerator]]),
+        np.array([[above]]),
+        np.array([below]),
+        difference,
     )
 
 
-def test_a_denominator_that_the_topic_tells_by_itself_gives_the_linear_error_of_a_ratio():
+@pytest.mark.parametrize("expected", [0.0, 0.2, 0.9])
+def test_a_number_that_the_topic_tells_by_itself_gives_the_ratio_whatever_is_expected(expected):
+    """And its linear error."""
     above, below = np.array([0.3, -0.2, 0.0]), np.array([0.4, 0.1, -0.5])
-    score = by_hand(counted([[8.0] * 4], 1.0), numerator=2.0, above=above, below=below)
-    expected = (above - 0.25 * below) / 8.0
-    np.testing.assert_allclose(score.deviation[0, 0], [*expected, 0.0], atol=1e-15)
-    assert score.estimate.item() == 0.25
+    known = counted([[8.0] * 4], 1.0)
+    score = by_hand(known, numerator=2.0, above=above, below=below, expected=expected)
+    linear = (above - 0.25 * below) / 8.0
+    np.testing.assert_allclose(score.deviation[0, 0], [*linear, 0.0], atol=1e-15)
+    assert score.estimate.item() == pytest.approx(0.25, abs=1e-15)
 
 
-def test_the_error_of_the_denominator_is_never_less_than_that_of_its_posterior():
+@pytest.mark.parametrize("weight", [0.0, 0.6])
+def test_deviations_are_slopes_of_the_estimate(weight):
+    """The posterior is scaled as its mean follows the topic's own number by the weight."""
+    draw, step, above, below = np.array([6.0, 10.0, 7.0, 9.0]), 1e-6, 0.3, -0.4
+
+    def ratio(error):
+        moved = counted([draw * (1.0 + weight * error * below / draw.mean())], weight)
+        of_sample = {"numerator": 2.0 + error * above, "number": 7.0 + error * below}
+        return by_hand(moved, above=[above], below=[below], expected=0.2, **of_sample)
+
+    slope = (ratio(step).estimate - ratio(-step).estimate).item() / (2 * step)
+    assert ratio(0.0).deviation[0, 0, 0] == pytest.approx(slope, rel=1e-8)
+
+
+def test_what_the_own_sample_does_not_explain_multiplies_what_predictions_leave():
+    """That is .6 of the numerator; by the weight half of the variance at least is not explained."""
     above, below = np.zeros(2), np.array([0.6, -0.8])
     counts = counted([[6.0, 10.0, 7.0, 9.0]], 0.5)
     inverse = 1.0 / counts.draw[0]
+    explained = (0.5 * inverse.mean() / 8.0) ** 2
     score = by_hand(counts, numerator=2.0, above=above, below=below)
     least = 4.0 * inverse.var()
-    assert score.variance.item() == pytest.approx(least, rel=1e-12)
+    of_own = 4.0 * explained + 0.36 * (least - 4.0 * explained)
+    assert score.variance.item() == pytest.approx(of_own, rel=1e-12)
     strong = by_hand(counts, numerator=2.0, above=above, below=20.0 * below)
-    own = (2.0 * 0.5 * inverse.mean() / 8.0) ** 2 * 400.0
-    assert strong.variance.item() == pytest.approx(own + 0.5 * least, rel=1e-12)
+    of_own = 400.0 * 4.0 * explained + 0.36 * 0.5 * least
+    assert strong.variance.item() == pytest.approx(of_own, rel=1e-12)
 
 
 def test_where_a_denominator_is_poorly_known_a_ratio_is_limited():
@@ -413,42 +436,3 @@ def test_where_a_denominator_is_poorly_known_a_ratio_is_limited():
         given = {"numerator": numerator, "above": np.zeros(2), "below": np.zeros(2)}
         assert by_hand(known, **given).estimate.item() == numerator / 8.0
         assert by_hand(poor, **given).estimate.item() == float(numerator > 0.0)
-
-
-def test_the_posterior_follows_a_better_estimate_by_the_weight_of_the_topic_s_own_sample():
-    counts = counted([[6.0, 10.0], [6.0, 10.0], [6.0, 10.0]], 0.5)
-    moved = counts.following(
-        np.array([11.0, -20.0, 1.0]), np.array([9.0, 9.0, 9.0]), np.array([2.0, 2.0, 7.0])
-    )
-    np.testing.assert_allclose(moved.draw.mean(axis=1), [9.0, 4.0, 7.0])
-    np.testing.assert_allclose(moved.draw[0], [6.75, 11.25])
-
-
-def test_with_labels_the_posterior_follows_the_estimate_as_far_as_its_error_allows():
-    draw = np.r_[np.linspace(6.0, 18.0, 8), np.linspace(18.0, 6.0, 8)]
-    counts = counted([draw] * 4, 0.75)
-    estimate, expanded, seen = np.full(4, 15.0), np.full(4, 13.0), np.full(4, 2.0)
-    quality = np.array([1.0, 0.2, 0.01, 0.0])  # variance of the estimate by that of the sum
-    found = counts.following(estimate, expanded, seen, quality)
-    # the normal posterior by hand: what other topics say, and the estimate, by their precisions
-    of_sum = draw.var() / 0.75
-    others, other_variance = (draw.mean() - 0.75 * 13.0) / 0.25, 3.0 * of_sum
-    weight = other_variance / (other_variance + quality * of_sum)
-    np.testing.assert_allclose(found.draw.mean(axis=1), weight * 15.0 + (1.0 - weight) * others)
-    np.testing.assert_allclose(found.shrinkage_weight, weight)
-    factor = (draw.mean() + 0.75 * 2.0) / draw.mean()  # draws are moved in proportion
-    variance = quality * weight * of_sum * factor**2
-    np.testing.assert_allclose(found.draw.var(axis=1), variance, rtol=0.1, atol=1e-12)
-    plain = counts.following(estimate, expanded, seen)
-    np.testing.assert_allclose(found.draw[0], plain.draw[0])
-    np.testing.assert_allclose(found.draw[3], 15.0)
-
-
-def test_an_estimate_that_may_be_half_as_large_or_none_does_not_lead():
-    counts = counted([[0.0, 0.0, 0.0, 8.0], [0.0, 0.0, 0.0, 8.0]], 0.9)
-    none, one = np.array([-3.0, 0.9]), np.array([2.0, 2.0])
-    found = counts.following(none, one, np.zeros(2), np.array([0.5, 1e-3]))
-    plain = counts.following(none, one, np.zeros(2))
-    np.testing.assert_array_equal(found.draw[0], plain.draw[0])
-    assert found.shrinkage_weight[0] == 0.9
-    assert (found.draw[1] > 0.9).all()  # nothing divides by less than a document

@@ -10,7 +10,7 @@ import bayeseval as be
 from bayeseval.estimators.scoring import sum_of_precisions
 from bayeseval.evaluation import compared_pairs, differences
 from bayeseval.evaluation.problem import Problem
-from bayeseval.measures.table import discount_slope
+from bayeseval.measures.table import discount_slope, discount_sum
 from tests.small import every_stratified_sample, sample, small_collection
 
 
@@ -268,9 +268,9 @@ def test_the_anticipated_variance_of_a_difference_of_ap_follows_its_slope_by_eac
         moved = chance + step * (np.arange(chance.size) == row)
         after = np.array([precision_sum_of(ranks, moved, cutoff) for ranks in position])
         slope[:, row] = (after - before) / step
-    control = counts.shrinkage_weight[0] * np.minimum(before / chance.sum(), 1.0)
-    left = numerator - control * level.value[:, 0].sum()
-    fall = left * counts.inverse_fall[0] + control * counts.inverse[0]
+    constant = np.minimum(before / chance.sum(), 1.0)
+    rest = numerator - constant * level.value[:, 0].sum()
+    fall = rest * counts.inverse_fall[0] + constant * counts.inverse[0]
     share = slope * counts.inverse[0] - fall[:, None]
     spread = relevance.odds * chance * (1 - chance)
     for a in range(3):
@@ -285,15 +285,16 @@ def test_the_anticipated_variance_of_a_difference_of_ratios_is_that_of_its_linea
     of_pairs, relevance, position, asked = anticipated_on_the_first_topic(measure)
     level = relevance.binary(1)
     chance, value, counts = level.predicted[0], level.value[:, 0], relevance.counts(asked)
-    below, weights = 1.0, weights_of(position, chance.size, lambda rank: 1.0, 20)
-    control = 0.5 * counts.shrinkage_weight[0] * np.minimum(weights @ chance / chance.sum(), 1.0)
-    left = weights @ value - control * value.sum()
-    fall = left * counts.inverse_fall[0] + control * counts.inverse[0]
+    part, below, weights = 1.0, 1.0, weights_of(position, chance.size, lambda rank: 1.0, 20)
+    total, number = chance.sum(), value.sum()
     if measure == "nDCG@20":
         weights = weights_of(position, chance.size, lambda rank: 1 / np.log2(rank + 2), 20)
-        number = max(value.sum(), level.seen[0], 0.0)
-        below = float(discount_slope(np.array([number]), 20)[0])
-        fall = weights @ value * counts.inverse_fall[0]
+        number = max(number, level.seen[0])
+        part, below = 0.5, float(discount_slope(np.array([number]), 20)[0])
+        total, number = discount_sum(np.array([total, number]), 20)
+    constant = part * np.minimum(weights @ chance / total, 1.0)
+    rest = weights @ value - constant * number
+    fall = rest * counts.inverse_fall[0] + constant * counts.inverse[0]
     share = weights * counts.inverse[0] - fall[:, None] * below
     spread = relevance.odds * chance * (1 - chance)
     for a in range(3):

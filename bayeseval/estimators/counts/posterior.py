@@ -141,14 +141,14 @@ class TopicCounts:
         """Deviations of the inverse that all topics share (replicate, direction)."""
         return self._inverses @ self.direction / self.direction.shape[0]
 
-    def own_error(self, known: NDArray[np.float64]) -> NDArray[np.float64]:
+    def own_error(self, explained: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Standard deviation of the inverse that the topic has for itself (replicate,).
 
-        The variance ``known`` (replicate,) that the topic's own sample explains is taken off; what
-        the sample does not explain is the least that remains.
+        The variance (replicate,) that is explained by the error of the topic's own sample is taken
+        off; by the shrinkage weight there is a least that the sample leaves.
         """
         variance = self._inverses.var(axis=1)
-        left = np.maximum(variance - known, (1.0 - self.shrinkage_weight) * variance)
+        left = np.maximum(variance - explained, (1.0 - self.shrinkage_weight) * variance)
         return np.sqrt(np.maximum(left - (self.shared**2).sum(axis=1), 0.0))
 
     @property
