@@ -61,6 +61,14 @@ def every_stratified_sample(design: xr.Dataset) -> xr.DataArray:
     return xr.DataArray(selected, dims=("replicate", "pair"))
 
 
+def every_order(collection: xr.DataTree, order: xr.Dataset, budget) -> xr.DataTree:
+    """All samples that lists of a length can hold, equally likely, as replicates."""
+    begun = be.reveal(collection, order, be.draw(order, budget=budget))
+    drawn = begun["design/stratum_sample_size"].to_numpy()
+    samples = every_stratified_sample(order.assign(stratum_sample_size=("stratum_id", drawn)))
+    return be.reveal(collection, order, samples)
+
+
 def every_poisson_sample(design: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     """All samples of a Poisson design as replicates, and their probabilities."""
     probability = design["inclusion_probability"].to_numpy()

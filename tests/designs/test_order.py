@@ -9,7 +9,7 @@ import xarray as xr
 from scipy.stats import chi2
 
 import bayeseval as be
-from tests.small import every_stratified_sample, small_collection
+from tests.small import every_order, small_collection
 
 LINEAR = ["P@3", "P@5", "RBP(p=0.8)", "NumRel"]
 FIXED = [None, ("constant", 0.3), ("external", "llm")]
@@ -31,14 +31,6 @@ def runs_of(collection, names: str) -> xr.DataTree:
     """Some of the runs, without judgments."""
     runs = be.trec.runs_frame(collection)
     return be.read_collection(None, runs[runs["run"].isin(list(names))])
-
-
-def every_order(collection, order: xr.Dataset, budget) -> xr.DataTree:
-    """All samples that lists of a length can hold, equally likely, as replicates."""
-    begun = be.reveal(collection, order, be.draw(order, budget=budget))
-    drawn = begun["design/stratum_sample_size"].to_numpy()
-    samples = every_stratified_sample(order.assign(stratum_sample_size=("stratum_id", drawn)))
-    return be.reveal(collection, order, samples)
 
 
 def scores_of(sampled, predictor, measures=LINEAR) -> xr.Dataset:

@@ -1,5 +1,7 @@
 """Every sample of small designs: expectation equals truth, expected variance equals variance."""
 
+import itertools
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -13,7 +15,13 @@ from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.rank_sums import lone_products, precision_sum, precision_sum_influence
 from bayeseval.measures.table import names_of
-from tests.small import every_poisson_sample, every_stratified_sample, sample, small_collection
+from tests.small import (
+    every_order,
+    every_poisson_sample,
+    every_stratified_sample,
+    sample,
+    small_collection,
+)
 
 LINEAR = ["P@3", "P@5", "RBP(p=0.8)", "DCG@4", "NumRel", "NumRelRet"]
 FITTED = ["rank_logistic", "pooled"]
@@ -169,6 +177,51 @@ def test_the_numerator_of_average_precision_is_unbiased_under_poisson_sampling(c
     mean = (numerators(sampled, "stat", None) * chance.to_numpy()).sum(axis=-1)
     whole = be.reveal(collection, design, design.inclusion_probability > 0)
     np.testing.assert_allclose(mean, true_numerators(whole), rtol=0, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def order(collection) -> xr.Dataset:
+    """Strata of 1, 2 and 6 documents in topic 1, and of 1, 2 and 5 in topic 2."""
+    return be.designs.order(collection, measures="P@1", budget=6, random_seed=1)
+
+
+@pytest.mark.parametrize("predictor", FIXED)
+@pytest.mark.parametrize("budget", [5, 6, 7, {"1": 8, "2": 5}, {"1": 5, "2": 7}], ids=str)
+def test_the_numerator_of_average_precision_is_unbiased_from_the_second_round_on(
+    collection, order, predictor, budget
+):
+    """Of every list, also one that is broken off in a round or has exhausted strata."""
+    sampled = every_order(collection, order, budget)
+    mean = numerators(sampled, "stat" if predictor is None else "dyn", predictor).mean(axis=-1)
+    np.testing.assert_allclose(mean, true_numerators(collection), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("predictor", [None, ("constant", 0.3), ("external", "llm")])
+@pytest.mark.parametrize("budget", [3, 4, {"1": 3, "2": 7}], ids=str)
+def test_of_pairs_in_a_stratum_of_one_draw_the_product_of_residuals_is_missing(
+    collection, order, predictor, budget
+):
+    """Two of its documents are never both drawn; ``stat`` before rates of other strata step in."""
+    sampled = every_order(collection, order, budget)
+    drawn, size = (sampled[f"design/stratum{name}_size"].to_numpy() for name in ("_sample", ""))
+    is_lone = ((drawn == 1) & (size > 1))[sampled["design/stratum"].to_numpy()]
+    relevant = (collection["judgments/grade"].to_numpy() >= 1).astype(float)
+    if predictor is None:
+        predicted = 0.0
+        found = np.stack([plain[..., 0] for plain, *_ in sums_of_lone_strata(sampled, 0.0)], axis=1)
+    else:
+        predicted = 0.3 if predictor[0] == "constant" else collection["predictors/llm"].to_numpy()
+        found = numerators(sampled, "dyn", predictor)
+    residual = np.where(is_lone, relevant - predicted, 0.0)
+    stratum, missing = sampled["design/stratum"].to_numpy(), np.zeros((3, 2))
+    for run, topic in itertools.product(range(3), range(2)):
+        ranked = collection["rankings/ranking"].to_numpy()[run, topic]
+        for (_, above), (rank, below) in itertools.combinations(enumerate(ranked, start=1), 2):
+            if below >= 0 and stratum[above] == stratum[below]:
+                missing[run, topic] += residual[above] * residual[below] / rank
+    right = true_numerators(collection) - missing
+    np.testing.assert_allclose(found.mean(axis=-1), right, rtol=0, atol=1e-10)
+    assert np.abs(missing).max() > 1e-3
 
 
 def sums_of_lone_strata(sampled, chance=None):
