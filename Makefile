@@ -48,7 +48,7 @@ coverage: setup-test
 	$(BENCHMARK)/interval_coverage.py run --samples 10 --budget 50 --budget 100 --estimator model
 	$(BENCHMARK)/interval_coverage.py report
 combination: setup-test
-	$(BENCHMARK)/combined_intervals.py run --samples 9
+	$(BENCHMARK)/combined_intervals.py run --samples 5
 	$(BENCHMARK)/combined_intervals.py learn
 	$(BENCHMARK)/combined_intervals.py report
 calibration: setup-test

@@ -5,8 +5,9 @@ error and interval of every run, chunk by chunk of ten samples: what is there al
 again. The estimator ``model`` fits ``relevance_model`` (for nDCG of several grades
 ``grade_model``) and gives three answers: the posterior, the same with the model's own errors, and
 ``combined`` with ``dyn``, with constants that were learned without the collection. ``report`` sums
-all chunks up in ``interval_coverage/results.csv`` and prints the rows. Truth: all judgments; 20 pps
-strata; the seed of a chunk is 1000 budget + its number. Real collections are those of the folder
+all chunks up in ``interval_coverage/results.csv`` and prints the rows. Truth: all judgments; the
+design is an order (for the measures that ``--for`` names) or pps strata; the seed of a chunk is
+1000 budget + its number. Real collections are those of the folder
 that the environment variable BAYESEVAL_REAL_DATA names, and are left out where it is not set.
 """
 
@@ -38,6 +39,8 @@ def main() -> None:
     parser.add_argument("--collection", action="append", choices=list(EVERY))
     parser.add_argument("--estimator", action="append", choices=ESTIMATORS)
     parser.add_argument("--budget", type=int, action="append")
+    parser.add_argument("--design", choices=["order", "pps"], default="order")
+    parser.add_argument("--for", action="append", dest="measures", help="what an order is for")
     parser.add_argument("--samples", type=int, default=30)
     parser.add_argument("--denominator", choices=["counts", "topic"], default="counts")
     parser.add_argument("--chunks", type=Path, default=Path("coverage-output"))
@@ -57,13 +60,20 @@ def main() -> None:
 def chunk(name: str, budget: int, estimator: str, number: int, options) -> None:
     """Ten samples of one collection, budget and estimator."""
     label = estimator if options.denominator == "counts" else f"{estimator} (topic)"
+    label += " (pps strata)" * (options.design == "pps")
+    label += f" (for {', '.join(options.measures)})" if options.measures else ""
     file = options.chunks / f"{name}~{budget}~{label}~{number}.nc"
     if file.exists():
         return
     collection, level = whole(name, options.chunks), LEVELS.get(name, 1)
     truth = be.evaluate(collection, MEASURES, estimator="assumed", relevance_level=level)
-    design = be.designs.pps_strata(collection, budget=budget)
-    selected = be.draw(design, n_replicates=CHUNK, random_seed=1000 * budget + number)
+    seed = 1000 * budget + number
+    if options.design == "pps":
+        design = be.designs.pps_strata(collection, budget=budget)
+    else:
+        known = {"measures": options.measures, "random_seed": seed}
+        design = be.designs.order(collection, budget=budget, **known)
+    selected = be.draw(design, n_replicates=CHUNK, random_seed=seed)
     if estimator in DESIGN_BASED:
         sampled = be.reveal(collection, design, selected)
         given = {"relevance_level": level, "denominator": options.denominator}
@@ -77,9 +87,9 @@ def chunk(name: str, budget: int, estimator: str, number: int, options) -> None:
             sampled = be.reveal(collection, design, selected.isel(replicate=replicate))
             parts.append(answers(name, sampled, runs, replicate))
         found = xr.concat(parts, dim="replicate")
-        names = [answer + estimator.removeprefix("model") for answer in found["answer"].values]
+        names = [answer + label.removeprefix("model") for answer in found["answer"].values]
         found = found.assign_coords(answer=names)
-    about = {"collection": name, "budget": budget, "estimator": estimator, "chunk": number}
+    about = {"collection": name, "budget": budget, "estimator": label, "chunk": number}
     found = found.assign(truth=truth.estimate.mean("topic")).assign_attrs(about)
     found.to_netcdf(file, engine="h5netcdf")
     print(file.name, flush=True)
