@@ -29,6 +29,7 @@ from bayeseval.designs.placing import (
     own_sample,
     placed_design,
     placed_sample,
+    sample_values,
 )
 from bayeseval.frame.rankings import Rankings
 from bayeseval.frame.sample import grade_scale
@@ -91,9 +92,10 @@ def reveal(
     if selected is None:
         hint = "give selected, which be.draw(design, random_seed=...) returns"
         selected = own_sample(design, hint)
+    values = sample_values(design, selected)
     if is_order(design):
-        design = drawn_to(design, np.asarray(selected))
-    sample = placed_sample(collection, design, selected)
+        design = drawn_to(design, values)
+    sample = placed_sample(collection, design, values)
     mask = sample > 0
     truth = collection["judgments/grade"].to_numpy()
     if truth.ndim != 1:
@@ -230,7 +232,7 @@ def attach_judgments(
     placed = placed_design(grown, design)
     judgments = xr.Dataset({"grade": ("pair", grade), "pooled": ("pair", frame_pairs(placed))})
     if design.attrs["scheme"] == "with_replacement":
-        count = xr.DataArray(design["draw_count"].to_numpy().astype(np.int64), dims="pair")
+        count = design["draw_count"].to_numpy().astype(np.int64)
         judgments["draw_count"] = ("pair", placed_sample(grown, design, count))
     unfinished = _not_begun(design, in_design)
     if unfinished:

@@ -37,7 +37,7 @@ def shuffled(design: xr.Dataset, listed: NDArray[np.bool_], seed: int) -> xr.Dat
     pairs = np.flatnonzero(listed)
     topic, stratum = (design[name].to_numpy()[pairs] for name in ("pair_topic", "stratum"))
     hashed = [
-        hash_array(labels.astype(object), hash_key=f"{int(seed):016x}", categorize=False)
+        hash_array(labels.astype(object), hash_key=f"{int(seed) % 2**64:016x}", categorize=False)
         for labels in (design["topic"].to_numpy(), design["document"].to_numpy()[pairs])
     ]
     key = _mixed(hashed[1] ^ _mixed(hashed[0])[topic])

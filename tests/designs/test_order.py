@@ -286,6 +286,14 @@ def test_replicates_are_shuffled_each_by_itself(collection, order):
     limit = 4 * scores.estimate.std("replicate") / 200**0.5
     assert (abs(error) <= limit + 1e-12).all()
     assert len(np.unique(many.to_numpy(), axis=0)) > 20
+    turned = be.reveal(collection, order, many.transpose("pair", "replicate"))
+    xr.testing.assert_identical(turned, be.reveal(collection, order, many))
+
+
+def test_any_seed_makes_an_order(collection):
+    orders = [be.designs.order(collection, budget=2, random_seed=seed) for seed in (3, 2**70)]
+    places = np.array([one["place"].to_numpy() for one in orders])
+    assert (places[0] != places[1]).any()
 
 
 def other_topic(collection) -> xr.DataTree:
@@ -306,6 +314,9 @@ BAD = [
     (lambda c, o: be.designs.extend(o, budget=0), "budget must be a whole number"),
     (lambda c, o: be.draw(o, budget={"1": 4}), "budget has no number of judgments for topic '2'"),
     (lambda c, o: be.reveal(c, o, be.draw(o, budget=2)), "first round of an order must be whole"),
+    (lambda c, o: be.reveal(c, o, be.draw(o).astype(int)), "selected must be bool"),
+    (lambda c, o: be.reveal(c, o, be.draw(o)[:5]), "selected must be bool"),
+    (lambda c, o: be.reveal(c, o, be.draw(o).to_dataset()), "not this Dataset"),
     (
         lambda c, o: be.designs.to_judge(o, pd.DataFrame({"topic": ["1"], "document": ["x"]})),
         "judged has no document of the design",
