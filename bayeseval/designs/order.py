@@ -266,6 +266,7 @@ def _later_strata(
     listed = np.isin(table.index, order["stratum"].to_numpy()[in_list(order)])
     first = table["topic"][listed & (table["extension"] == 0)]
     n_strata = np.bincount(first, minlength=order.sizes["topic"])
+    has_strata = np.isin(np.arange(order.sizes["topic"]), table["topic"])
     n_extensions = int(stratum_extension(order).max())
     pairs, stratum, added = [], [], []
     for topic, of_topic, size in zip(
@@ -278,7 +279,7 @@ def _later_strata(
         share = float(size[new].sum() / size.sum())
         number = round(share * int(n_strata[topic] or parameters["n_strata"]))
         parts = equal_parts(size[by_size], max(number, 1))
-        extension = n_extensions + 1 if n_strata[topic] else 0  # a topic that begins now
+        extension = n_extensions + 1 if has_strata[topic] else 0  # a topic that begins now
         stratum += (len(table) + len(added) + np.repeat(np.arange(parts.size), parts)).tolist()
         pairs += of_topic[by_size].tolist()
         added += [(part, 0, extension, topic) for part in parts]

@@ -112,6 +112,25 @@ def test_strata_of_later_runs_count_from_their_first_judgment(collection, predic
     assert float(scores[0].outside_weight.sel(run="c", measure="P@3").max()) == 0
 
 
+def test_a_topic_whose_documents_are_all_certain_keeps_its_score_where_runs_come_later(collection):
+    runs = runs_of(collection, "c")
+    certain = runs["pair_topic"].to_numpy() == 0
+    early = be.designs.order(runs, budget=6, certain=certain, random_seed=1)
+    later = be.designs.extend(early, runs_of(collection, "ab"))
+    rows = np.flatnonzero(early["inclusion_probability"] > 0)
+    listed = be.designs.to_judge(early)
+    assert set(listed["topic"]) == {"2"}
+    known = pd.DataFrame({"topic": "1", "document": runs["document"].to_numpy()[certain]})
+    judged = pd.concat([known, listed]).merge(be.trec.qrels_frame(collection))
+    assert rows.size == len(judged)
+    before, after = (
+        scores_of(be.attach_judgments(collection, design, judged), None)
+        for design in (early, later)
+    )
+    xr.testing.assert_identical(before.estimate, after.estimate)
+    assert set(be.designs.to_judge(later, judged)["topic"]) == {"1", "2"}
+
+
 def places(design: xr.Dataset) -> pd.DataFrame:
     """Place of every listed pair, and the pairs of its stratum."""
     topic = design["topic"].to_numpy()[design["pair_topic"]]
