@@ -328,7 +328,7 @@ BAD = [
     (lambda c, o: be.draw(be.designs.pps_strata(c, **PPS), budget=4), "budget is for orders"),
     (lambda c, o: be.designs.to_judge(be.designs.pps_strata(c, **PPS), budget=4), "is for orders"),
     (lambda c, o: be.designs.extend(be.designs.pps_strata(c, **PPS), c), "'pps_strata' does not"),
-    (lambda c, o: be.designs.extend(o, c), "the runs made the order, or came to it before"),
+    (lambda c, o: be.designs.extend(o, c), "these runs are in the order already"),
     (lambda c, o: be.designs.extend(o, other_topic(c)), "no topic of the order; they have '9'"),
     (lambda c, o: be.designs.extend(o, budget=0), "budget must be a whole number"),
     (lambda c, o: be.draw(o, budget={"1": 4}), "budget has no number of judgments for topic '2'"),
