@@ -95,9 +95,10 @@ def note_progress(collection: DataTree, design: Dataset) -> None:
     import numpy as np
 
     from bayeseval.collection.schema import design_parameters
+    from bayeseval.designs.judging_list import is_order
 
     judged = judged_topics(collection)
-    if design.attrs.get("name") != "order" or not judged.any():
+    if not is_order(design) or not judged.any():
         return
     asked, listed = design_parameters(design)["budget"], design["stratum"].to_numpy() >= 0
     size = np.bincount(design["pair_topic"].to_numpy()[listed], minlength=design.sizes["topic"])

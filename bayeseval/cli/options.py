@@ -39,7 +39,9 @@ Runs = Annotated[list[str], typer.Argument(metavar="RUN", help=RUNS_HELP, show_d
 SampledRuns = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="RUN", help=f"{RUNS_HELP} With --design later ones, if any.", show_default=False
+        metavar="RUN",
+        help=f"{RUNS_HELP} With --design, the runs that came later.",
+        show_default=False,
     ),
 ]
 QrelsFormat = Annotated[
@@ -200,7 +202,7 @@ SampledMeasures = Annotated[
     typer.Option(
         "--measure",
         "-m",
-        help="What the list is for: P@10, AP, ...; repeatable.",
+        help="Measures that the list is for: P@10, AP, ...; repeatable.",
         show_default="a list that is good for all measures",
     ),
 ]
@@ -248,7 +250,7 @@ DesignContinued = Annotated[
 JudgedQrels = Annotated[
     str | None,
     typer.Option(
-        metavar="QRELS", help="What is judged of the list of --design.", show_default=False
+        metavar="QRELS", help="Judgments of the list of --design so far.", show_default=False
     ),
 ]
 Seed = Annotated[int | None, typer.Option(help="Random seed.", show_default="random")]

@@ -124,7 +124,7 @@ def _kept(collection: DataTree) -> dict:
 def _begun(
     collection: DataTree, scheme: str, options: dict[str, Any], seed: int
 ) -> tuple[Dataset, DataFrame]:
-    """A design, with its sample where it has one, and the list of it."""
+    """A design, with its sample if the scheme draws one, and its list."""
     import numpy as np
 
     from bayeseval.designs.attach import warn_enlarged
@@ -159,7 +159,7 @@ def _judged(path: str, negative_grades: str, unjudgeable: str) -> DataFrame:
 def _continued(
     order: Dataset, collection: DataTree | None, judged: DataFrame, budget: int | None
 ) -> tuple[Dataset, DataFrame]:
-    """The design with later runs or another budget, and what is next of its list."""
+    """The design with later runs or another budget, and the part of its list to judge next."""
     design = be.designs.extend(order, collection, budget=budget)
     listed = be.designs.to_judge(design, judged, budget=budget)
     note(f"{counted(len(listed), 'document')} to judge, besides {len(judged)} already judged")
@@ -212,7 +212,7 @@ def _check_options(
     begins: dict[str, Any],
     continues: dict[str, Any],
 ) -> None:
-    """Refuse options that would have no effect: of a new list, and of one that goes on."""
+    """Refuse options that would have no effect on a new list, or on one that goes on."""
     given = [
         flag
         for flag, value in (continues if design is None else begins).items()
@@ -250,7 +250,7 @@ def _check_options(
 
 
 def _note_sample(design: Dataset, listed: DataFrame, kept: DataArray | None) -> None:
-    """Say how many documents there are to judge, among which."""
+    """Say how many documents there are to judge, and from what frame."""
     import numpy as np
 
     from bayeseval.collection.schema import design_parameters
@@ -271,14 +271,12 @@ def _note_sample(design: Dataset, listed: DataFrame, kept: DataArray | None) -> 
     if budget is None:
         note(
             "the list holds the whole frame, in rounds: judge it as far as you like, from its "
-            f"beginning; the first round, {(listed['round'] == 1).sum()} documents, is the least"
+            f"beginning; judge at least the {(listed['round'] == 1).sum()} documents of round 1"
         )
         return
     # one document is drawn of all strata that are not judged whole
-    drawn, partly = (
-        design["stratum_sample_size"],
-        design["stratum_sample_size"] < design["stratum_size"],
-    )
+    drawn = design["stratum_sample_size"]
+    partly = drawn < design["stratum_size"]
     by_chance = np.bincount(design["stratum_topic"][partly], weights=drawn[partly])
     drawn_once = int((by_chance == 1).sum())
     if drawn_once:

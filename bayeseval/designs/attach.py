@@ -20,7 +20,7 @@ from bayeseval.designs.judging_list import (
     drawn_to,
     is_order,
     judged_to,
-    not_begun,
+    without_first_round,
 )
 from bayeseval.designs.placing import (
     check_design,
@@ -29,6 +29,7 @@ from bayeseval.designs.placing import (
     own_sample,
     placed_design,
     placed_sample,
+    sample_values,
 )
 from bayeseval.frame.rankings import Rankings
 from bayeseval.frame.sample import grade_scale
@@ -91,9 +92,10 @@ def reveal(
     if selected is None:
         hint = "give selected, which be.draw(design, random_seed=...) returns"
         selected = own_sample(design, hint)
+    values = sample_values(design, selected)
     if is_order(design):
-        design = drawn_to(design, np.asarray(selected))
-    sample = placed_sample(collection, design, selected)
+        design = drawn_to(design, values)
+    sample = placed_sample(collection, design, values)
     mask = sample > 0
     truth = collection["judgments/grade"].to_numpy()
     if truth.ndim != 1:
@@ -142,9 +144,9 @@ def attach_judgments(
     qrels : path or DataFrame (topic, document, grade)
         The judgments. A topic without any judgment has not been judged yet, and its scores are
         NaN. The sample of a Poisson design may be empty in a topic: there this holds only where
-        the design has ``selected`` pairs in the topic. Of an order they are the beginning of each
-        stratum's list; what comes after an unjudged document is set aside, with a warning, as is a
-        topic without its first round.
+        the design has ``selected`` pairs in the topic. The judgments of an order are the beginning
+        of each stratum's list. A judgment after an unjudged document of its stratum is set aside,
+        with a warning, and so is a topic without its first round.
     grades : sequence of float, optional
         Grades that the assessors could give. Default: the grades in ``qrels``; then a measure of
         gains by the difference estimator is exactly unbiased only where every grade is certain to
@@ -152,8 +154,8 @@ def attach_judgments(
     negative_grades : {"unjudged", "judged"}
         Whether a negative grade means not judged, or is a grade.
     unjudgeable : {"error", "nonrelevant"}
-        Documents that nobody can judge have the word ``unjudgeable`` in place of a grade: an error,
-        or judged and not relevant.
+        Whether the word ``unjudgeable`` in place of a grade, for a document that nobody can judge,
+        is an error, or counts as judged and not relevant.
 
     Returns
     -------
@@ -201,7 +203,7 @@ def attach_judgments(
     in_design = pair_positions(design, *labels)
     _check_topics(design, labels[0], source)
     never = design["inclusion_probability"].to_numpy() == 0
-    if is_order(design):  # whatever the list holds may be judged
+    if is_order(design):  # every document of the list may be judged
         never = design["stratum"].to_numpy() < 0
     stray = np.flatnonzero((in_design < 0) | never[in_design])
     if stray.size:
@@ -230,7 +232,7 @@ def attach_judgments(
     placed = placed_design(grown, design)
     judgments = xr.Dataset({"grade": ("pair", grade), "pooled": ("pair", frame_pairs(placed))})
     if design.attrs["scheme"] == "with_replacement":
-        count = xr.DataArray(design["draw_count"].to_numpy().astype(np.int64), dims="pair")
+        count = design["draw_count"].to_numpy().astype(np.int64)
         judgments["draw_count"] = ("pair", placed_sample(grown, design, count))
     unfinished = _not_begun(design, in_design)
     if unfinished:
@@ -245,9 +247,9 @@ def attach_judgments(
 def _judged_beginning(
     design: xr.Dataset, judged: np.ndarray, source: str
 ) -> tuple[xr.Dataset, np.ndarray]:
-    """Order judged as far as its lists are judged without a gap, and which judgments these are.
+    """Order judged as far as its lists have no gap, and the judgments (judgment,) that count.
 
-    ``judged`` (judgment,) are rows of the design.
+    ``judged`` (judgment,) holds rows of the design.
     """
     came_back = np.zeros(design.sizes["pair"], dtype=bool)
     came_back[judged] = True
@@ -260,7 +262,7 @@ def _judged_beginning(
             "judgments together"
         )
     used = before_gaps(design, came_back)
-    waiting = not_begun(design, judged_to(design, used))
+    waiting = without_first_round(judged_to(design, used))
     pair_topic = design["pair_topic"].to_numpy()
     n_after = int((came_back & ~used).sum())
     started = waiting & np.isin(np.arange(waiting.size), pair_topic[came_back])
@@ -286,7 +288,7 @@ def _judged_beginning(
 
 
 def warn_enlarged(design: xr.Dataset) -> None:
-    """Warn of what a sample beside an earlier one costs; orders are judged further."""
+    """Warn that a sample with certain documents, which are no order, may have long intervals."""
     if design_parameters(design).get("n_certain") and not is_order(design):
         warnings.warn(
             Message(

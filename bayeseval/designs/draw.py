@@ -37,15 +37,16 @@ def draw(
     replacement, all subsets equally likely; Poisson designs select each pair on its own;
     deterministic designs always give the same pairs. Designs with replacement draw, in every topic,
     until they have as many distinct pairs as the budget (or all pairs that can be drawn); the
-    result is how often each pair was drawn. Of an order the sample is the beginning of every
-    topic's list; with a seed its strata are shuffled anew, for each replicate by themselves.
+    result is how often each pair was drawn. The sample of an order is the beginning of every
+    topic's list. With a seed or replicates its strata are shuffled again, independently in each
+    replicate.
 
     Parameters
     ----------
     design : Dataset
         A design of :mod:`bayeseval.designs`.
     budget : int, or dict, Series or DataArray by topic, optional
-        Of an order alone: judgments per topic, certain pairs included. Default: its own budget.
+        Orders alone: judgments per topic, certain pairs included. Default: the order's own budget.
     n_replicates : int, optional
         Draw that many independent samples, along a dim ``replicate``.
     n_draws : int, optional
@@ -83,12 +84,12 @@ def draw(
     check_seed(random_seed)
     check_design(design)
     _check_scheme(design, n_draws)
+    _check_no_budget(design, budget)
     if is_order(design):
-        design = judged_to(design, _begun(design, budget))
+        begun = _begun(design, budget)
         if n_replicates is None and random_seed is None:
-            return xr.DataArray(_begun(design, budget), dims="pair", name="selected")
-    elif budget is not None:
-        raise ValueError("budget is for orders; this design has a budget of its own")
+            return xr.DataArray(begun, dims="pair", name="selected")
+        design = judged_to(design, begun)
     random = np.random.default_rng(_entropy(design, random_seed))
     if design.attrs["scheme"] == "with_replacement":
         drawn, name = _counts(design, n_replicates or 1, n_draws, random), "draw_count"
@@ -111,7 +112,7 @@ def to_judge(
     """Sampled documents to judge, in random order within each topic.
 
     The order is independent of relevance, as it should be for an assessor. A pool that has an order
-    of its own (``judging_order``) keeps it. The list of an order is in rounds.
+    of its own (``judging_order``) keeps it. The documents of a :func:`order` are listed in rounds.
 
     Parameters
     ----------
@@ -119,20 +120,20 @@ def to_judge(
         A design with its sample, ``design.assign(selected=bayeseval.draw(design, ...))`` (with
         replacement ``draw_count``), a deterministic one, or an order.
     judged : DataTree or DataFrame (topic, document), optional
-        Leave out what has a grade in this collection, or is in this table (with a grade, where it
-        has a column of them).
+        Leave out the pairs that have a grade in this collection, or a row in this table. If the
+        table has a column ``grade``, a row without a grade is not judged.
     budget : int, or dict, Series or DataArray by topic, optional
-        Of an order alone: judgments per topic in all. Default: the order's own budget, else the
-        whole list; of an order with later runs, of which some is ``judged``, each topic's rounds
-        that are judged whole.
+        Orders alone: judgments per topic in all. The default is the order's own budget, else the
+        whole list. If the order has later runs and some pairs are ``judged``, it is the rounds of
+        each topic that are judged whole.
     random_seed : int, optional
-        Of the order.
+        Seed of the random order; the list of a :func:`order` has its own.
 
     Returns
     -------
     DataFrame
-        Columns topic and document, topics in the order of the design; of an order also ``round``,
-        topic by topic within each round.
+        Columns topic and document, topics in the order of the design. The list of a :func:`order`
+        also has a column ``round``, and goes topic by topic within each round.
 
     Raises
     ------
@@ -156,10 +157,9 @@ def to_judge(
     check_design(design)
     check_seed(random_seed)
     known = _judged_pairs(design, judged)
+    _check_no_budget(design, budget)
     if is_order(design):
         return _listed(design, known, budget)
-    if budget is not None:
-        raise ValueError("budget is for orders; this design has a budget of its own")
     sample = own_sample(design, "draw one, design.assign(selected=draw(design, random_seed=...))")
     if sample.ndim > 1:
         raise ValueError("the design has replicates of a sample; select one of them")
@@ -170,6 +170,11 @@ def to_judge(
     else:
         within = np.random.default_rng(random_seed).random(pair.size)
     return _table(design, pair[np.lexsort((within, topic))])
+
+
+def _check_no_budget(design: xr.Dataset, budget: Budget | None) -> None:
+    if budget is not None and not is_order(design):
+        raise ValueError("budget is for orders; this design has a budget of its own")
 
 
 def _judged_pairs(design: xr.Dataset, judged: xr.DataTree | pd.DataFrame | None) -> np.ndarray:
@@ -195,7 +200,7 @@ def _judged_pairs(design: xr.Dataset, judged: xr.DataTree | pd.DataFrame | None)
 
 
 def _listed(design: xr.Dataset, known: np.ndarray, budget: Budget | None) -> pd.DataFrame:
-    """Rounds of an order's list, less what is judged."""
+    """Rounds of an order's list, without the pairs that are judged."""
     topic, place = design["pair_topic"].to_numpy(), design["place"].to_numpy()
     asked = in_list(design)
     if budget is None and known.any() and stratum_extension(design).any():
@@ -214,7 +219,7 @@ def _table(design: xr.Dataset, pair: np.ndarray) -> pd.DataFrame:
 
 
 def _begun(design: xr.Dataset, budget: Budget | None) -> np.ndarray:
-    """Pairs (pair,) at the beginning of an order's lists, as far as a budget goes."""
+    """Pairs (pair,) at the beginning of an order's lists, to a budget, or to its own."""
     own = design_parameters(design)["budget"]
     if budget is not None:
         return beginning(design, topic_budgets(design, budget))

@@ -37,7 +37,7 @@ def shuffled(design: xr.Dataset, listed: NDArray[np.bool_], seed: int) -> xr.Dat
     pairs = np.flatnonzero(listed)
     topic, stratum = (design[name].to_numpy()[pairs] for name in ("pair_topic", "stratum"))
     hashed = [
-        hash_array(labels.astype(object), hash_key=f"{int(seed):016x}", categorize=False)
+        hash_array(labels.astype(object), hash_key=f"{int(seed) % 2**64:016x}", categorize=False)
         for labels in (design["topic"].to_numpy(), design["document"].to_numpy()[pairs])
     ]
     key = _mixed(hashed[1] ^ _mixed(hashed[0])[topic])
@@ -48,7 +48,7 @@ def shuffled(design: xr.Dataset, listed: NDArray[np.bool_], seed: int) -> xr.Dat
 
 
 def _mixed(number: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Other random numbers, one for each: the finalizer of SplitMix64.
+    """Random numbers mixed again, each by itself, by the finalizer of SplitMix64.
 
     References
     ----------
@@ -62,7 +62,7 @@ def _mixed(number: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _places(keys: tuple[NDArray, ...]) -> NDArray[np.int64]:
-    """Place from 1 among those with the same last key, in the order of all."""
+    """Place from 1 among the elements with the same last key, in the order of all keys."""
     by_keys = np.lexsort(keys)
     group = keys[-1][by_keys]
     places = np.empty(group.size, dtype=np.int64)
@@ -71,7 +71,7 @@ def _places(keys: tuple[NDArray, ...]) -> NDArray[np.int64]:
 
 
 def in_list(design: xr.Dataset) -> NDArray[np.bool_]:
-    """Pairs (pair,) of the list; certain ones stand outside it."""
+    """Pairs (pair,) of the list; certain pairs are outside it."""
     return design["place"].to_numpy() > 0
 
 
@@ -81,7 +81,7 @@ def certain_pairs(design: xr.Dataset) -> NDArray[np.bool_]:
 
 
 def beginning(design: xr.Dataset, budgets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Pairs (pair,) that so many judgments (topic,) reach, certain ones included."""
+    """Pairs (pair,) that are judged where every topic has its budget (topic,) of judgments."""
     certain, topic = certain_pairs(design), design["pair_topic"].to_numpy()
     reach = budgets - np.bincount(topic[certain], minlength=budgets.size)
     return certain | (in_list(design) & (design["judging_order"].to_numpy() <= reach[topic]))
@@ -92,8 +92,8 @@ def judged_to(
 ) -> xr.Dataset:
     """Design whose strata are judged as far as these pairs (pair,) say.
 
-    Of a stratum of a later run that is not begun the documents are outside the frame. ``unchanged``
-    are topics (topic,) that stay as they were.
+    The documents of a stratum without a judgment are outside the frame. ``unchanged`` topics
+    (topic,) keep the numbers that the design has.
     """
     stratum, size = design["stratum"].to_numpy(), design["stratum_size"].to_numpy()
     number = np.bincount(stratum[(stratum >= 0) & judged], minlength=size.size)
@@ -108,23 +108,23 @@ def judged_to(
 
 def drawn_to(design: xr.Dataset, selected: NDArray[np.bool_]) -> xr.Dataset:
     """Order judged as far as a sample of it (pair,), or samples (replicate, pair), go."""
-    each = [judged_to(design, sample) for sample in np.atleast_2d(selected)]
-    numbers = np.array([one["stratum_sample_size"].to_numpy() for one in each])
+    drawn = [judged_to(design, sample) for sample in np.atleast_2d(selected)]
+    numbers = np.array([sample["stratum_sample_size"].to_numpy() for sample in drawn])
     if (numbers != numbers[0]).any():
         raise ValueError(
             "the replicates have unlike numbers of documents in the strata; draw them together, "
             "with be.draw(order, budget=..., n_replicates=..., random_seed=...)"
         )
-    if not_begun(design, each[0]).any():
+    if without_first_round(drawn[0]).any():
         raise ValueError(
             "the sample has no document in some strata; the first round of an order must be whole: "
             "raise the budget"
         )
-    return each[0]
+    return drawn[0]
 
 
 def rounds(design: xr.Dataset, judged: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Rounds (topic,) that are judged whole, in the strata that the order was made with."""
+    """Number of rounds (topic,) judged whole, by the strata that the order was made with."""
     stratum, listed = design["stratum"].to_numpy(), in_list(design)
     n_strata = design.sizes["stratum_id"]
     size, number = (
@@ -138,7 +138,7 @@ def rounds(design: xr.Dataset, judged: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def before_gaps(design: xr.Dataset, judged: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Judged pairs (pair,) with all judged that stand before them in their stratum."""
+    """Judged pairs (pair,) that no unjudged pair of their stratum precedes."""
     stratum, place = design["stratum"].to_numpy(), design["place"].to_numpy()
     listed = in_list(design)
     first_gap = np.full(design.sizes["stratum_id"], np.iinfo(np.int32).max, dtype=np.int64)
@@ -147,16 +147,15 @@ def before_gaps(design: xr.Dataset, judged: NDArray[np.bool_]) -> NDArray[np.boo
     return judged & (~listed | (place < first_gap[stratum]))
 
 
-def not_begun(design: xr.Dataset, judged: xr.Dataset) -> NDArray[np.bool_]:
-    """Topics (topic,) of which some stratum has no document in the design as it is judged."""
-    number = judged["stratum_sample_size"].to_numpy()
-    later = stratum_extension(design) > 0
-    waiting = design["stratum_topic"].to_numpy()[(number == 0) & ~later]
+def without_first_round(design: xr.Dataset) -> NDArray[np.bool_]:
+    """Topics (topic,) with a stratum, not of a later run, of which no document is judged."""
+    empty = design["stratum_sample_size"].to_numpy() == 0
+    waiting = design["stratum_topic"].to_numpy()[empty & (stratum_extension(design) == 0)]
     return np.isin(np.arange(design.sizes["topic"]), waiting)
 
 
 def stratum_extension(design: xr.Dataset) -> NDArray[np.int64]:
-    """Which extension brought each stratum (stratum_id,); 0 of the order as it was made."""
+    """Extension that brought each stratum (stratum_id,), 0 for the order as it was made."""
     if "stratum_extension" in design:
         return design["stratum_extension"].to_numpy()
     return np.zeros(design.sizes["stratum_id"], dtype=np.int64)

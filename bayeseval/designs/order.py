@@ -68,15 +68,15 @@ def order(
     collection, frame, pool_depth, certain, runs, labels
         As for :func:`pps_strata`; certain pairs are a stratum of their own outside the list.
     measures : str or list, optional
-        What the sample is for: the measures named share .6 of the variances, AP has .25. By
-        default the sample is good for all.
+        Measures that the sample is for. They share .6 of the variances, AP has .25. By default
+        the sample is good for all measures.
     budget : int, or dict, Series or DataArray by topic, optional
-        Judgments per topic, certain pairs included, to begin with: so many of the list count as
-        sampled until judgments say how far it was judged. Below 40 there are budget // 2 strata.
-        By default the whole list.
+        Judgments per topic to begin with, certain pairs included. So many documents of the list
+        count as sampled until judgments say how far it was judged. A topic has half as many
+        strata as documents to draw, where these are below 40. By default the whole list.
     random_seed : int or None
-        Seed of the order. The same document has the same place whatever else is in the list of
-        its stratum.
+        Seed of the order. It decides which of two documents of a stratum comes first, whatever
+        other documents the stratum has.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def order(
     Raises
     ------
     ValueError
-        As for :func:`pps_strata`; measures that nobody knows.
+        As for :func:`pps_strata`; an unknown measure.
 
     Notes
     -----
@@ -132,16 +132,16 @@ def order(
         stratum[pairs] = len(size) + np.repeat(np.arange(parts.size), parts)
         size.extend(parts)
         topics.extend([topic] * parts.size)
-    sure = np.zeros(stratum.size, dtype=bool)
-    sure[np.concatenate(start["certain"])] = True
+    listed = np.zeros(stratum.size, dtype=bool)
+    listed[np.concatenate(start["rest"])] = True
     variables = strata(stratum, size, size, topics)
     parameters = start["parameters"] | {
         "budget": None if budget is None else start["parameters"]["budget"],
-        "measures": None if measures is None else [one.label for one, _ in shares[:-2] if one],
+        "measures": None if measures is None else [each.label for each, _ in shares[:-2] if each],
         "n_strata": n_used,
     }
     design = labelled_design(collection, variables, "stratified", "order", parameters)
-    design = shuffled(design.assign_attrs(seed=seed), (stratum >= 0) & ~sure, seed)
+    design = shuffled(design.assign_attrs(seed=seed), listed, seed)
     return design if budget is None else judged_to(design, beginning(design, start["budgets"]))
 
 
@@ -154,11 +154,11 @@ def extend(
 ) -> xr.Dataset:
     r"""Order with the documents of later runs in strata of their own, or with another budget.
 
-    The documents that later runs add are cut by size into strata, and shuffled. Of the strata that
-    these runs would have by themselves they get their share of the total size, at least one.
-    Nothing that was in the list changes its place in its stratum. Until a new stratum has a
-    judgment its documents are outside the frame; it should be judged to as many rounds as the
-    topic has.
+    The documents that later runs add are cut by size into strata, and shuffled. The number of new
+    strata is that of the topic times the share that these documents have of the total size by the
+    later runs; it is at least one. Every document of the list keeps its place in its stratum. The
+    documents of a new stratum are outside the frame until one of them is judged; the stratum
+    should be judged to as many rounds as the topic has.
 
     Parameters
     ----------
@@ -167,8 +167,8 @@ def extend(
     collection : DataTree, optional
         The later runs, with or without those of the order.
     runs : list of str, optional
-        Runs whose documents are added; by default those that contributed. Runs of the order have
-        nothing to add.
+        Runs whose documents are added; by default those that contributed. Runs that are in the
+        order already add nothing.
     budget : int, or dict, Series or DataArray by topic, optional
         Judgments per topic, certain pairs included. By default that of the order.
 
@@ -176,7 +176,7 @@ def extend(
     -------
     Dataset
         As for :func:`order`, over the pairs of its frame, and ``stratum_extension(stratum_id)``: 0
-        of the strata that were there, 1 of those of the first extension.
+        for the strata that the order was made with, 1 for those of the first extension.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def _with_later_runs(order: xr.Dataset, collection: xr.DataTree, runs) -> xr.Dat
     later = contributing_runs(collection, runs)
     later = later[~np.isin(names[later], parameters["runs"])]
     if not later.size:
-        raise ValueError("the runs made the order, or came to it before; give it later ones")
+        raise ValueError("all of these runs are in the order already; give it later ones")
     order = order.isel(pair=np.flatnonzero(order["stratum"] >= 0))
     columns = {"size": order["stratum_size"], "drawn": order["stratum_sample_size"]}
     columns |= {"extension": stratum_extension(order), "topic": order["stratum_topic"]}
@@ -243,11 +243,7 @@ def _with_later_runs(order: xr.Dataset, collection: xr.DataTree, runs) -> xr.Dat
 def _later_strata(
     order: xr.Dataset, table: pd.DataFrame, collection: xr.DataTree, later: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], pd.DataFrame]:
-    """Pairs of the collection that later runs add, their strata, and rows for the table of these.
-
-    Of the strata that a topic has, the new documents get their share of the total size by the later
-    runs alone.
-    """
+    """Pairs of the collection that later runs add, their strata, and the table of these strata."""
     parameters, row = design_parameters(order), design_rows(collection, order)
     topic_of = label_positions(order["topic"], collection["topic"])
     if (topic_of < 0).all():
@@ -266,6 +262,7 @@ def _later_strata(
     listed = np.isin(table.index, order["stratum"].to_numpy()[in_list(order)])
     first = table["topic"][listed & (table["extension"] == 0)]
     n_strata = np.bincount(first, minlength=order.sizes["topic"])
+    has_strata = np.isin(np.arange(order.sizes["topic"]), table["topic"])
     n_extensions = int(stratum_extension(order).max())
     pairs, stratum, added = [], [], []
     for topic, of_topic, size in zip(
@@ -278,7 +275,7 @@ def _later_strata(
         share = float(size[new].sum() / size.sum())
         number = round(share * int(n_strata[topic] or parameters["n_strata"]))
         parts = equal_parts(size[by_size], max(number, 1))
-        extension = n_extensions + 1 if n_strata[topic] else 0  # a topic that begins now
+        extension = n_extensions + 1 if has_strata[topic] else 0  # a topic that begins now
         stratum += (len(table) + len(added) + np.repeat(np.arange(parts.size), parts)).tolist()
         pairs += of_topic[by_size].tolist()
         added += [(part, 0, extension, topic) for part in parts]
@@ -298,10 +295,10 @@ def equal_parts(size: Floats, n_parts: int) -> NDArray[np.int64]:
     """
     n_parts = min(n_parts, size.size)
     cumulative = np.concatenate([[0.0], np.cumsum(size)])
+    middle = 0.5 * (cumulative[1:] + cumulative[:-1])
     edges = [0]
     for remaining in range(n_parts, 1, -1):
         first, last = edges[-1] + 1, size.size - remaining + 1  # a document for each of the others
         goal = cumulative[edges[-1]] + (cumulative[-1] - cumulative[edges[-1]]) / remaining
-        nearest = np.searchsorted(0.5 * (cumulative[1:] + cumulative[:-1]), goal)
-        edges.append(int(np.clip(nearest, first, last)))
+        edges.append(int(np.clip(np.searchsorted(middle, goal), first, last)))
     return np.diff([*edges, size.size]) if size.size else np.zeros(0, dtype=np.int64)

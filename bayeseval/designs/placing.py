@@ -70,11 +70,10 @@ def _is_own(collection: xr.DataTree, design: xr.Dataset) -> bool:
     return "document" not in design.coords and design.sizes["pair"] == collection.sizes["pair"]
 
 
-def placed_sample(collection: xr.DataTree, design: xr.Dataset, sample: xr.DataArray) -> np.ndarray:
-    """A sample of a design over the pairs of the collection, checked.
+def sample_values(design: xr.Dataset, sample: xr.DataArray) -> np.ndarray:
+    """A sample of a design as a plain array (pair,) or (replicate, pair), its type checked.
 
-    bool (pair,) or (replicate, pair) says what was selected; for draws with replacement, integers
-    say how often.
+    bool says which pairs were selected; for draws with replacement, integers say how often.
     """
     if isinstance(sample, xr.Dataset):
         raise ValueError("selected is the DataArray that be.draw returns, not this Dataset")
@@ -89,6 +88,11 @@ def placed_sample(collection: xr.DataTree, design: xr.Dataset, sample: xr.DataAr
         raise ValueError(f"selected must be {kind} with the pairs of the design last")
     if counted and (values < 0).any():
         raise ValueError("selected holds negative counts; a pair is drawn 0 times or more")
+    return values
+
+
+def placed_sample(collection: xr.DataTree, design: xr.Dataset, values: np.ndarray) -> np.ndarray:
+    """The values of a sample over the pairs of the collection, 0 where the design has none."""
     if ((values > 0) & (design["inclusion_probability"].to_numpy() == 0)).any():
         raise ValueError(
             "selected holds pairs that the design cannot draw; only those with an inclusion "

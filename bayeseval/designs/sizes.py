@@ -1,4 +1,4 @@
-"""Sizes of documents: how much the measures and runs need to know of each."""
+"""Sizes of documents, by the weights that measures and runs give them."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,11 @@ NAMED, PRECISIONS, CONSTANT = 0.6, 0.25, 0.15  # of the measures named together,
 
 
 def variance_shares(measures) -> Shares:
-    """Share of the variance that each measure has in the sizes; by default the same for all uses.
+    """Share of the variance that each measure has in the sizes, by default that of `DEFAULT`.
 
     Examples
     --------
-    >>> [(one and one.name, round(share, 2)) for one, share in variance_shares(["P@10", "P@5"])]
+    >>> [(each and each.name, round(share, 2)) for each, share in variance_shares(["P@10", "P@5"])]
     [('P', 0.3), ('P', 0.3), ('AP', 0.25), (None, 0.15)]
     """
     if measures is None:
@@ -44,25 +44,15 @@ def chance(rank: NDArray) -> Floats:
 
 
 def sizes(rankings: Rankings, order: list[NDArray[np.int64]], shares: Shares) -> list[Floats]:
-    r"""Sizes (document,) of the documents of every topic, which are given in fused order.
+    """Sizes (document,) of the documents of every topic, which are given in fused order.
 
-    .. math:: size(d)^2 = q(d) \sum_k share_k
-              \frac{f_k(d)}{\left(\sum_{d'} \sqrt{f_k(d') q(d')}\right)^2}, \qquad q = p (1 - p)
-
-    f is the mean over the runs of the squared weight that measure k gives to the rank at which the
-    run has d (0 where it has not), and p the probability that d is relevant by its fused rank. For
-    one linear measure of many runs these are the best sizes (Neyman); shares are of variances, each
-    measure's by its own best.
-
-    References
-    ----------
-    Neyman, "On the two different aspects of the representative method", Journal of the Royal
-    Statistical Society 97 (1934), doi:10.2307/2342192.
+    The formula is that of :func:`order`. For one linear measure of many runs these are the best
+    sizes (Neyman 1934); the variance of each measure is divided by that of its own best sizes.
     """
-    found = []
+    by_topic = []
     for topic, documents in enumerate(order):
         if not documents.size:
-            found.append(np.zeros(0))
+            by_topic.append(np.zeros(0))
             continue
         p = chance(np.arange(1, documents.size + 1))
         spread = p * (1.0 - p)
@@ -71,8 +61,8 @@ def sizes(rankings: Rankings, order: list[NDArray[np.int64]], shares: Shares) ->
             total = np.sqrt(squares * spread).sum()
             if total > 0.0:
                 square += share * squares * spread / total**2
-        found.append(np.sqrt(square))
-    return found
+        by_topic.append(np.sqrt(square))
+    return by_topic
 
 
 def squared_weights(rankings: Rankings, topic: int, documents: NDArray, p: Floats, shares: Shares):

@@ -18,8 +18,8 @@ from bayeseval.measures.measure import Measure
 from bayeseval.measures.scores import plain_scores, rank_weight
 from bayeseval.measures.table import discount_slope, discount_sum, names_of
 
-# part of the expected score that the difference estimator starts from: with all of it the
-# curvature of the ideal gain would show
+# part of the expected score that the difference estimator starts from; with all of that of nDCG
+# the curvature of the ideal gain would show
 EXPECTED = {"AP": 1.0, "R": 1.0, "Rprec": 1.0, "nDCG": 0.5}
 
 
@@ -97,9 +97,11 @@ def average_precision_score(measure: Measure, topic: TopicRelevance) -> TopicSco
         raised = raised | (numerator < 0.0)  # as no such sum can be
     below = (count, count_expanded, raised)
     score, move = _scored_ratio(measure, topic, (numerator, expanded), below)
+    if not score.by_counts:
+        return score
     position = topic.top(measure.cutoff)
     variance = anticipated.of_average_precision(topic, position, filled, *move)
-    return replace(score, anticipated=variance if score.by_counts else None)
+    return replace(score, anticipated=variance)
 
 
 def _difference(measure: Measure, topic: TopicRelevance) -> Difference | None:
@@ -115,7 +117,7 @@ def _difference(measure: Measure, topic: TopicRelevance) -> Difference | None:
         return None
     levels = _levels(topic, measure)
     first = levels[0][1]
-    likely = [_chances(level) for _, level in levels]  # (pair, replicate) each
+    likely = [_probabilities(level) for _, level in levels]
     if measure.name == "nDCG":
         number, expanded, _, _ = _ideal(topic, measure, levels)
         ideal = [discount_sum(p.sum(axis=0), measure.cutoff) for p in likely]
@@ -133,8 +135,8 @@ def _difference(measure: Measure, topic: TopicRelevance) -> Difference | None:
     return Difference(counts, expected * (first.seen > 0.0), expected * chance, number, expanded)
 
 
-def _chances(filled: FilledRelevance) -> np.ndarray:
-    """Predicted probability (pair, replicate) of each pair, or the rate of its stratum."""
+def _probabilities(filled: FilledRelevance) -> np.ndarray:
+    """Predicted probability (pair, replicate) of relevance, or the rate of a pair's stratum."""
     predicted = filled.rates if filled.predicted is None else filled.predicted
     assert predicted is not None
     return np.clip(predicted, 0.0, 1.0).T

@@ -104,6 +104,25 @@ def test_strata_of_later_runs_count_from_their_first_judgment(collection, predic
     assert float(scores[0].outside_weight.sel(run="c", measure="P@3").max()) == 0
 
 
+def test_a_topic_whose_documents_are_all_certain_keeps_its_score_where_runs_come_later(collection):
+    runs = runs_of(collection, "c")
+    certain = runs["pair_topic"].to_numpy() == 0
+    early = be.designs.order(runs, budget=6, certain=certain, random_seed=1)
+    later = be.designs.extend(early, runs_of(collection, "ab"))
+    rows = np.flatnonzero(early["inclusion_probability"] > 0)
+    listed = be.designs.to_judge(early)
+    assert set(listed["topic"]) == {"2"}
+    known = pd.DataFrame({"topic": "1", "document": runs["document"].to_numpy()[certain]})
+    judged = pd.concat([known, listed]).merge(be.trec.qrels_frame(collection))
+    assert rows.size == len(judged)
+    before, after = (
+        scores_of(be.attach_judgments(collection, design, judged), None)
+        for design in (early, later)
+    )
+    xr.testing.assert_identical(before.estimate, after.estimate)
+    assert set(be.designs.to_judge(later, judged)["topic"]) == {"1", "2"}
+
+
 def places(design: xr.Dataset) -> pd.DataFrame:
     """Place of every listed pair, and the pairs of its stratum."""
     topic = design["topic"].to_numpy()[design["pair_topic"]]
@@ -278,6 +297,14 @@ def test_replicates_are_shuffled_each_by_itself(collection, order):
     limit = 4 * scores.estimate.std("replicate") / 200**0.5
     assert (abs(error) <= limit + 1e-12).all()
     assert len(np.unique(many.to_numpy(), axis=0)) > 20
+    turned = be.reveal(collection, order, many.transpose("pair", "replicate"))
+    xr.testing.assert_identical(turned, be.reveal(collection, order, many))
+
+
+def test_any_seed_makes_an_order(collection):
+    orders = [be.designs.order(collection, budget=2, random_seed=seed) for seed in (3, 2**70)]
+    places = np.array([one["place"].to_numpy() for one in orders])
+    assert (places[0] != places[1]).any()
 
 
 def other_topic(collection) -> xr.DataTree:
@@ -293,11 +320,14 @@ BAD = [
     (lambda c, o: be.draw(be.designs.pps_strata(c, **PPS), budget=4), "budget is for orders"),
     (lambda c, o: be.designs.to_judge(be.designs.pps_strata(c, **PPS), budget=4), "is for orders"),
     (lambda c, o: be.designs.extend(be.designs.pps_strata(c, **PPS), c), "'pps_strata' does not"),
-    (lambda c, o: be.designs.extend(o, c), "the runs made the order, or came to it before"),
+    (lambda c, o: be.designs.extend(o, c), "these runs are in the order already"),
     (lambda c, o: be.designs.extend(o, other_topic(c)), "no topic of the order; they have '9'"),
     (lambda c, o: be.designs.extend(o, budget=0), "budget must be a whole number"),
     (lambda c, o: be.draw(o, budget={"1": 4}), "budget has no number of judgments for topic '2'"),
     (lambda c, o: be.reveal(c, o, be.draw(o, budget=2)), "first round of an order must be whole"),
+    (lambda c, o: be.reveal(c, o, be.draw(o).astype(int)), "selected must be bool"),
+    (lambda c, o: be.reveal(c, o, be.draw(o)[:5]), "selected must be bool"),
+    (lambda c, o: be.reveal(c, o, be.draw(o).to_dataset()), "not this Dataset"),
     (
         lambda c, o: be.designs.to_judge(o, pd.DataFrame({"topic": ["1"], "document": ["x"]})),
         "judged has no document of the design",

@@ -3,7 +3,6 @@
 from bayeseval.estimators.counts.fit import CountsMisfit
 from bayeseval.estimators.counts.posterior import (
     CountModel,
-    LevelCounts,
     TopicCounts,
     ideal_counts,
     number_counts,
@@ -12,7 +11,6 @@ from bayeseval.estimators.counts.posterior import (
 __all__ = [
     "CountModel",
     "CountsMisfit",
-    "LevelCounts",
     "TopicCounts",
     "ideal_counts",
     "number_counts",

@@ -144,8 +144,8 @@ class TopicCounts:
     def own_error(self, explained: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Standard deviation of the inverse that the topic has for itself (replicate,).
 
-        The variance (replicate,) that is explained by the error of the topic's own sample is taken
-        off; by the shrinkage weight there is a least that the sample leaves.
+        The variance ``explained`` (replicate,) by the error of the topic's own sample is taken off.
+        At least the share that the shrinkage weight leaves to the other topics remains.
         """
         variance = self._inverses.var(axis=1)
         left = np.maximum(variance - explained, (1.0 - self.shrinkage_weight) * variance)

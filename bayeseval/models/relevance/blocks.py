@@ -48,13 +48,13 @@ AGREEMENT = {
     "square_sd": ("rank_square",),
     "slope": ("shape", "rank_column"),
     "rotation": ("rank_column", "agreement"),
-    "left_sd": ("left",),
+    "left_sd": ("agreement_residual",),
 }
 LABELS = {
     "line": ["mean", "log_rank", "curvature", "sd"],
     "shape": ["log_rank", "curvature"],
     "curve": CURVES,
-    "left": ["best_rank", "n_runs"],
+    "agreement_residual": ["best_rank", "n_runs"],
     "topic_shape": ["best_rank", "n_runs", "curvature", "tail"],
 }
 
