@@ -1,9 +1,9 @@
 """The list of an order: places in shuffled strata, and how far each topic's list is judged."""
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from pandas.core.util.hashing import hash_array
 
 from bayeseval.designs.placing import check_design
 from bayeseval.messages import Message, Option
@@ -36,8 +36,9 @@ def shuffled(design: xr.Dataset, listed: NDArray[np.bool_], seed: int) -> xr.Dat
     """
     pairs = np.flatnonzero(listed)
     topic, stratum = (design[name].to_numpy()[pairs] for name in ("pair_topic", "stratum"))
+    hash_key = f"{int(seed) % 2**64:016x}"
     hashed = [
-        hash_array(labels.astype(object), hash_key=f"{int(seed) % 2**64:016x}", categorize=False)
+        pd.util.hash_array(labels.astype(object), hash_key=hash_key, categorize=False)
         for labels in (design["topic"].to_numpy(), design["document"].to_numpy()[pairs])
     ]
     key = _mixed(hashed[1] ^ _mixed(hashed[0])[topic])

@@ -74,9 +74,9 @@ def difference(frame: Frame, predictor, random_seed: int, denominator: str) -> E
         _warn_of_raw_labels(argument)
     columns = {name: x[frame.pair] for name, x in predictor_columns(collection).items()}
     asked = argument if isinstance(argument, list | tuple) else [argument]
-    labels = [label for label in label_names(collection) if label in asked]
-    for label in labels:
-        warn_of_copies(label, columns[label], frame.grade[0])
+    for label in label_names(collection):
+        if label in asked:
+            warn_of_copies(label, columns[label], frame.grade[0])
 
     def model(sample, observed, counted, higher):
         used = _learned(spec, columns) if higher else spec
