@@ -69,7 +69,7 @@ def test_a_score_that_is_known_has_no_error():
 def test_measures_have_the_constants_of_their_kind():
     post = posterior()
     ratio = (with_model_errors(post).standard_error / be.summarize(post).standard_error) ** 2
-    shipped = {"P@10": (0.5, 0.85), "AP": (0.5, 0.5)}
+    shipped = {"P@10": (0.5, 0.5), "AP": (0.85, 1.2)}
     for label, (contributed, new) in shipped.items():
         expected = 1.0 + np.where(post.contributed, contributed, new) ** 2
         np.testing.assert_allclose(ratio.sel(measure=label), expected)
