@@ -27,6 +27,7 @@ from bayeseval.estimators.registry import (
 from bayeseval.estimators.relevance import EstimatedRelevance, check_no_predictor
 from bayeseval.estimators.scoring import SCORES, anticipated_differences
 from bayeseval.estimators.topic_scores import ListScore, TopicScore
+from bayeseval.evaluation.drawn_for import warn_drawn_for_others
 from bayeseval.frame.frame import Frame
 from bayeseval.frame.rankings import TopicLists
 from bayeseval.frame.sample import grade_scale
@@ -117,6 +118,7 @@ class Problem:
         frame = Frame.drawn_from(collection) if random else Frame.judged(collection)
         if random:
             _warn_cut(frame, parsed)
+            warn_drawn_for_others(frame, parsed, stacklevel=3)
         if row.relevance is None:
             check_no_predictor(estimator, predictor)
             assert row.lists is not None

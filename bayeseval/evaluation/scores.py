@@ -92,7 +92,8 @@ def evaluate(
     Warns
     -----
     UserWarning
-        Topics without judgments or documents; runs that follow the sample; a misfit of the counts.
+        Topics without judgments or documents; runs that follow the sample; a misfit of the counts;
+        measures that suffer from what the sample was drawn for.
 
     References
     ----------

@@ -11,6 +11,7 @@ from scipy.stats import chi2
 import bayeseval as be
 from tests.small import every_order, small_collection
 
+pytestmark = pytest.mark.filterwarnings("ignore:the sample was drawn for P@1;")
 LINEAR = ["P@3", "P@5", "RBP(p=0.8)", "NumRel"]
 FIXED = [None, ("constant", 0.3), ("external", "llm")]
 LENGTHS = [*range(3, 10), {"1": 8, "2": 4}]  # of both topics, or of each; a round is 3 or less

@@ -23,6 +23,7 @@ from tests.small import (
     small_collection,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:the sample was drawn for P@1;")
 LINEAR = ["P@3", "P@5", "RBP(p=0.8)", "DCG@4", "NumRel", "NumRelRet"]
 FITTED = ["rank_logistic", "pooled"]
 FIXED = [None, ("constant", 0.3), ("external", "llm"), ("external", "labels")]

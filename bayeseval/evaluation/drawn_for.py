@@ -1,0 +1,67 @@
+"""What a sample was drawn for, and the measures that suffer from it."""
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.collection.schema import design_parameters
+from bayeseval.designs.sizes import Shares, chance, squared_weights
+from bayeseval.frame.frame import Frame
+from bayeseval.measures.measure import Measure
+from bayeseval.rounding import ratio
+
+SUFFERS = 1.5  # error, by that of a sample drawn for the measure, from which on it is told
+N_TOPICS = 25  # that tell an error well enough
+
+
+class DrawnForOthers(UserWarning):
+    """Measures that err much more than by a sample that is drawn for them."""
+
+
+def warn_drawn_for_others(frame: Frame, measures: list[Measure], *, stacklevel: int) -> None:
+    """Say of which measures an order for others makes the error much larger."""
+    parameters = design_parameters(frame.collection.children.get("design"))
+    drawn_for, runs = parameters.get("measures"), frame.collection["run"].to_numpy()
+    if drawn_for is None or not np.isin(parameters["runs"], runs).all():
+        return
+    others = [one for one in measures if one.label not in drawn_for and one.kind != "preference"]
+    if not others:
+        return
+    ratios = zip(others, error_ratios(frame, others), strict=True)
+    told = [f"{one.label} about {ratio:.1f} times" for one, ratio in ratios if ratio >= SUFFERS]
+    if told:
+        suffering = ", ".join(told).replace(" about", " errs about", 1)
+        warnings.warn(
+            f"the sample was drawn for {', '.join(drawn_for)}; {suffering} as much as by a sample "
+            "drawn for it",
+            DrawnForOthers,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def error_ratios(frame: Frame, measures: list[Measure]) -> NDArray[np.float64]:
+    r"""Error of each measure by an order over that by as many documents drawn for it alone.
+
+    .. math:: \sqrt{V / V_0}, \qquad V = \sum_d f(d)\, q(d) \left(1 / \pi(d) - 1\right), \qquad
+              V_0 = \frac{1}{n} \Big( \sum_d \sqrt{f(d)\, q(d)} \Big)^2
+
+    over the list of a topic, of which n are judged, with f and q as for :func:`sizes`. V and V_0
+    are added up over some 25 topics or more. V_0 is the variance of a draw with replacement, with
+    probabilities proportional to the roots: it is not 0 where a sample could be certain of all that
+    a measure weighs, and the ratio may be below 1.
+    """
+    sample, listed = frame.ranked_sample, frame.collection["design/place"].to_numpy() > 0
+    variance = np.zeros((2, len(measures)))
+    for topic in range(0, sample.n_topics, max(sample.n_topics // N_TOPICS, 1)):
+        row = np.arange(sample.start[topic], sample.start[topic + 1])
+        row = row[np.argsort(sample.fused_rank[row])]
+        row = row[listed[sample.pair[row]]]
+        drawn, p = sample.inclusion_probability[row], chance(np.arange(1, row.size + 1))
+        asked: Shares = [(measure, 1.0) for measure in measures]
+        squares = squared_weights(frame.shaping, topic, sample.pair[row], p, asked)
+        for number, (square, _) in enumerate(squares):
+            spread = square * p * (1.0 - p)
+            best = np.sqrt(spread).sum() ** 2 / max(drawn.sum(), 1.0)
+            variance[:, number] += spread @ (1.0 / drawn - 1.0), best
+    return np.sqrt(ratio(variance[0], variance[1]))
