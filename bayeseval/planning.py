@@ -17,7 +17,7 @@ from bayeseval.collection.choices import (
 from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import run_coords
 from bayeseval.collection.schema import label_names
-from bayeseval.designs import draw, pps_strata, reveal
+from bayeseval.designs import draw, order, reveal
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.estimators.counts import CountsMisfit
 from bayeseval.evaluation import differences
@@ -56,7 +56,7 @@ def plan(
     posterior draws of ``relevance_model`` (``grade_model`` where a measure counts grades): each
     draw is a world whose truth is known. Of a collection **without a design**,
     such as last year's track, the judgments are that truth, and the judged documents the frame. In
-    each world :func:`designs.pps_strata` are drawn with every budget, and estimated.
+    each world a :func:`designs.order` is judged to every budget, again and again, and estimated.
 
     With T topics in the collection and T' planned, errors e of scores and of differences are
 
@@ -241,10 +241,9 @@ def _warn_complete(
     )
 
 
-def _designs(worlds: list[xr.DataTree], budget: int, labels: list[str]) -> list[xr.Dataset]:
-    """The design of a budget in every world."""
-    options = {"budget": budget, "n_strata": min(20, budget), "labels": labels}
-    return [pps_strata(world, **options) for world in worlds]
+def _orders(worlds: list[xr.DataTree], budget: int, labels: list[str]) -> list[xr.Dataset]:
+    """The order of every world, to be judged to a budget; samples shuffle it anew."""
+    return [order(world, budget=budget, labels=labels, random_seed=0) for world in worlds]
 
 
 def _mean_errors(
@@ -258,7 +257,7 @@ def _mean_errors(
     """Errors of the samples of every budget, mean over the worlds, and their judgments."""
     parts = []
     for budget in track(budgets, "planning"):
-        designs = _designs(worlds, budget, labels)
+        designs = _orders(worlds, budget, labels)
         drawn = [
             # the seeds are the same for all budgets, which are compared
             replicate(world, design, measures, random_seed=seed + place, **options)
@@ -293,7 +292,7 @@ def _difference_widths(
     widths = []
     for budget in track(budgets, "planning differences"):
         halves = []
-        for place, design in enumerate(_designs(worlds, budget, labels)):
+        for place, design in enumerate(_orders(worlds, budget, labels)):
             drawn = draw(design, n_replicates=number, random_seed=seed + place)
             for one in range(number):
                 sampled = reveal(worlds[place], design, drawn.isel(replicate=one))

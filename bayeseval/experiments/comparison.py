@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from bayeseval.designs import depth_pool, hedge, pps_strata, uniform_strata
+from bayeseval.designs import depth_pool, hedge, order, pps_strata, uniform_strata
 from bayeseval.experiments.replicate import error_summary, replicate
 
 SAMPLED = ("assumed", "condensed", "inf", "stat", ("dyn", "rank_logistic"))
@@ -25,12 +25,12 @@ def comparison(
     random_seed: int,
     relevance_level: int = 1,
 ) -> xr.Dataset:
-    """Errors of every estimator under uniform and pps sampling, depth pools and hedge.
+    """Errors of every estimator under uniform and pps sampling, orders, depth pools and hedge.
 
-    Per budget: ``estimators`` on uniform strata and on pps strata, each drawn ``n_replicates``
-    times; "inf" also on a uniform sample without strata, for which it was proposed; and two pools,
-    of a depth and by hedge, whose unjudged documents are assumed to be non-relevant or condensed
-    away.
+    Per budget: ``estimators`` on uniform strata, on pps strata and on an order, each drawn
+    ``n_replicates`` times; "inf" also on a uniform sample without strata, for which it was
+    proposed; and two pools, of a depth and by hedge, whose unjudged documents are assumed to be
+    non-relevant or condensed away.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def comparison(
     estimators : sequence of str or (str, predictor)
         Estimators of the sampled designs.
     n_strata : int
-        Strata per topic.
+        Strata per topic; an order has its own.
     n_replicates : int
         Samples of each random design.
     random_seed : int
@@ -81,7 +81,7 @@ def comparison(
     ...     collection, budgets=[20], pool_depths=[5], n_strata=4, n_replicates=3, random_seed=2
     ... )
     >>> table.sizes["method"], sorted(set(table["sample"].values.tolist()))
-    (15, ['depth-5', 'hedge', 'pps', 'uniform', 'uniform, 1 stratum'])
+    (20, ['depth-5', 'hedge', 'order', 'pps', 'uniform', 'uniform, 1 stratum'])
     """
     known = collection.children.get("design")
     if known is not None and known.attrs["scheme"] != "deterministic":
@@ -101,6 +101,7 @@ def comparison(
             ),
             UNSTRATIFIED: uniform_strata(collection, budget=budget, n_strata=1, random_seed=0),
             "pps": pps_strata(collection, budget=budget, n_strata=n_strata),
+            "order": order(collection, budget=budget, random_seed=random_seed),
             f"depth-{pool_depth}": depth_pool(collection, pool_depth),
             "hedge": hedge(collection, budget, relevance_level=relevance_level),
         }

@@ -38,13 +38,13 @@ def method(table, estimator: str, sample: str) -> xr.Dataset:
 
 def test_every_method_is_there_once_with_what_it_judges(table):
     names = list(zip(table["sample"].values, table.estimator.values, strict=True))
-    assert len(set(names)) == len(names) == 2 * 4 + 2 * 2
+    assert len(set(names)) == len(names) == 3 * 4 + 2 * 2
     assert (method(table, "stat", "pps").judgments == 20).item()
     assert (table.budget == 20).all()
 
 
 def test_stat_and_dyn_are_unbiased_where_pools_are_not(table):
-    for sample in ("uniform", "pps"):
+    for sample in ("uniform", "pps", "order"):
         for estimator in ("stat", "dyn:rank_logistic"):
             row = method(table, estimator, sample)
             assert (abs(row.bias) < 4 * row.bias_error).all()
