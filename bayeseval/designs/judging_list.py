@@ -1,9 +1,9 @@
 """The list of an order: places in shuffled strata, and how far each topic's list is judged."""
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from pandas.core.util.hashing import hash_array
 
 from bayeseval.designs.placing import check_design
 from bayeseval.messages import Message, Option
@@ -38,7 +38,7 @@ def shuffled(design: xr.Dataset, listed: NDArray[np.bool_], seed: int) -> xr.Dat
     topic, stratum = (design[name].to_numpy()[pairs] for name in ("pair_topic", "stratum"))
     hash_key = f"{int(seed) % 2**64:016x}"
     hashed = [
-        pd.util.hash_array(labels.astype(object), hash_key=hash_key, categorize=False)
+        hash_array(labels.astype(object), hash_key=hash_key, categorize=False)
         for labels in (design["topic"].to_numpy(), design["document"].to_numpy()[pairs])
     ]
     key = _mixed(hashed[1] ^ _mixed(hashed[0])[topic])
