@@ -102,11 +102,19 @@ def note_progress(collection: DataTree, design: Dataset) -> None:
         return
     asked, listed = design_parameters(design)["budget"], design["stratum"].to_numpy() >= 0
     size = np.bincount(design["pair_topic"].to_numpy()[listed], minlength=design.sizes["topic"])
-    size = size if asked is None else np.minimum(size, asked)
-    whole = dict(zip(design["topic"].to_numpy(), size, strict=True))
     number = judgments_by_topic(collection)[judged].tolist()
+    if asked is not None and max(number) <= np.max(asked):  # not judged further than that
+        size = np.minimum(size, asked)
+    whole = dict(zip(design["topic"].to_numpy(), size, strict=True))
     of = [int(whole[topic]) for topic in collection["topic"].to_numpy()[judged]]
     note(f"judged {span(number)} of {span(of)} documents a topic")
+    empty = collection["design/stratum_sample_size"].to_numpy() == 0
+    waiting = np.unique(collection["design/stratum_topic"].to_numpy()[empty])
+    if n_waiting := int(judged[waiting].sum()):
+        note(
+            f"in {counted(n_waiting, 'topic')} no document that only later runs have is judged: "
+            "these documents count as outside the frame until they are"
+        )
 
 
 def note_missing_topics(collection: DataTree, *, zero: bool) -> None:

@@ -162,6 +162,11 @@ def _continued(
     """The design with later runs or another budget, and the part of its list to judge next."""
     design = be.designs.extend(order, collection, budget=budget)
     listed = be.designs.to_judge(design, judged, budget=budget)
+    if listed.empty:
+        raise ValueError(
+            "there is nothing more to judge: --judged holds all documents that this list asks "
+            "for; a larger --budget asks for more, as far as there are documents"
+        )
     note(f"{counted(len(listed), 'document')} to judge, besides {len(judged)} already judged")
     if collection is not None:
         added = design.sizes["pair"] - order.sizes["pair"]
@@ -271,7 +276,8 @@ def _note_sample(design: Dataset, listed: DataFrame, kept: DataArray | None) -> 
     if budget is None:
         note(
             "the list holds the whole frame, in rounds: judge it as far as you like, from its "
-            f"beginning; judge at least the {(listed['round'] == 1).sum()} documents of round 1"
+            "beginning; judge at least round 1, "
+            f"{counted(int((listed['round'] == 1).sum()), 'document')}"
         )
         return
     # one document is drawn of all strata that are not judged whole

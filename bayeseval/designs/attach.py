@@ -186,12 +186,7 @@ def attach_judgments(
     if isinstance(design, str | os.PathLike):
         design = read_design(design)
     check_design(design)
-    source = "the set of judgments"
-    files = qrels if isinstance(qrels, list | tuple) else [qrels]
-    if isinstance(qrels, pd.DataFrame):
-        source = "the DataFrame"
-    elif all(isinstance(file, str | os.PathLike) for file in files):
-        source = ", ".join(f"'{file}'" for file in files)
+    source = _source(qrels)
     with warnings.catch_warnings():
         if is_order(design):  # where rows of a list wait for their grades
             warnings.simplefilter("ignore", GradesMissing)
@@ -244,6 +239,16 @@ def attach_judgments(
     return with_node(with_node(grown, "design", placed), "judgments", judgments)
 
 
+def _source(qrels) -> str:
+    """Name of judgments in a message."""
+    files = qrels if isinstance(qrels, list | tuple) else [qrels]
+    if isinstance(qrels, pd.DataFrame):
+        return "the DataFrame"
+    if all(isinstance(file, str | os.PathLike) for file in files):
+        return ", ".join(f"'{file}'" for file in files)
+    return "the set of judgments"
+
+
 def _judged_beginning(
     design: xr.Dataset, judged: np.ndarray, source: str
 ) -> tuple[xr.Dataset, np.ndarray]:
@@ -263,24 +268,30 @@ def _judged_beginning(
         )
     used = before_gaps(design, came_back)
     waiting = without_first_round(judged_to(design, used))
-    pair_topic = design["pair_topic"].to_numpy()
-    n_after = int((came_back & ~used).sum())
-    started = waiting & np.isin(np.arange(waiting.size), pair_topic[came_back])
-    if started.any():
-        verb = "has" if started.sum() == 1 else "have"
-        names = some_of([f"'{topic}'" for topic in design["topic"].to_numpy()[started]], 5)
-        text = (
-            f"{counted(int(started.sum()), 'topic')} {verb} no score, because the first round is "
-            f"not judged whole: {names}; judge a document of every stratum, the rows of round 1"
-        )
-        if not (used & ~waiting[pair_topic]).any():
-            raise ValueError(f"{source}: {text}")
-        warnings.warn(text, stacklevel=3)
-    if n_after:
+    pair_topic, topics = design["pair_topic"].to_numpy(), np.arange(waiting.size)
+    begun = np.isin(topics, pair_topic[came_back])
+    unfinished = waiting & begun
+    if unfinished.any():
+        names = some_of([f"'{topic}'" for topic in design["topic"].to_numpy()[unfinished]], 5)
+        whose = f"of {counted(int(unfinished.sum()), 'topic')} ({names})"
+        if 2 * unfinished.sum() > begun.sum():
+            raise ValueError(
+                f"{source} has no judgment for some documents of round 1 {whose}; a topic needs "
+                "the whole first round, and all judgments of the list together; are these the "
+                "judgments of another list?"
+            )
         warnings.warn(
-            f"{counted(n_after, 'judgment')} of documents that stand after an unjudged one of "
-            f"their stratum {'is' if n_after == 1 else 'are'} set aside; judge the list in its "
-            f"order, and write {UNJUDGEABLE} as the grade of what nobody can judge",
+            f"the judgments {whose} are set aside, because round 1 is not judged whole",
+            stacklevel=3,
+        )
+    skipped = came_back & ~used & ~waiting[pair_topic]
+    if skipped.any():
+        number = int(skipped.sum())
+        warnings.warn(
+            f"{counted(number, 'judgment')} {'is' if number == 1 else 'are'} set aside, because a "
+            f"document that comes before in the list was skipped (the first is that of "
+            f"{describe_pair(design, int(np.argmax(skipped)))}); judge the list in its order, and "
+            f"write {UNJUDGEABLE} as the grade of a document that nobody can judge",
             stacklevel=3,
         )
     used &= ~waiting[pair_topic]

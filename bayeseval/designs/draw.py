@@ -1,6 +1,7 @@
 """Drawing a sample from a design, and the list of its documents for the assessors."""
 
 import itertools
+import warnings
 import zlib
 
 import numpy as np
@@ -9,10 +10,12 @@ import xarray as xr
 
 from bayeseval.collection import check_collection, pair_positions, topic_starts
 from bayeseval.collection.choices import check_seed, check_whole_numbers
-from bayeseval.collection.labels import pair_names
+from bayeseval.collection.labels import alike_document, pair_names
 from bayeseval.collection.schema import design_parameters
 from bayeseval.designs.judging_list import (
+    before_gaps,
     beginning,
+    certain_pairs,
     in_list,
     is_order,
     judged_to,
@@ -21,6 +24,7 @@ from bayeseval.designs.judging_list import (
 )
 from bayeseval.designs.placing import check_design, design_rows, own_sample
 from bayeseval.designs.prepared import Budget, topic_budgets
+from bayeseval.messages import counted
 
 
 def draw(
@@ -86,7 +90,7 @@ def draw(
     _check_scheme(design, n_draws)
     _check_no_budget(design, budget)
     if is_order(design):
-        begun = _begun(design, budget)
+        begun = beginning(design, _budgets(design, budget))
         if n_replicates is None and random_seed is None:
             return xr.DataArray(begun, dims="pair", name="selected")
         design = judged_to(design, begun)
@@ -123,9 +127,9 @@ def to_judge(
         Leave out the pairs that have a grade in this collection, or a row in this table. If the
         table has a column ``grade``, a row without a grade is not judged.
     budget : int, or dict, Series or DataArray by topic, optional
-        Orders alone: judgments per topic in all. The default is the order's own budget, else the
-        whole list. If the order has later runs and some pairs are ``judged``, it is the rounds of
-        each topic that are judged whole.
+        Orders alone: judgments per topic in all, those of ``judged`` included. The default is the
+        order's own budget, else the whole list. If the order has later runs and some pairs are
+        ``judged``, it is the rounds of each topic that are judged whole.
     random_seed : int, optional
         Seed of the random order; the list of a :func:`order` has its own.
 
@@ -185,8 +189,15 @@ def _judged_pairs(design: xr.Dataset, judged: xr.DataTree | pd.DataFrame | None)
     if isinstance(judged, pd.DataFrame):
         judged = judged.dropna(subset=[name for name in ("grade",) if name in judged])
         row = pair_positions(design, judged["topic"].astype(str), judged["document"].astype(str))
-        if row.size and (row < 0).all():
-            raise ValueError("judged has no document of the design; is it of another sample?")
+        stray = np.flatnonzero(row < 0)
+        if stray.size:
+            first = judged.iloc[stray[0]]
+            raise ValueError(
+                f"judged holds {counted(stray.size, 'document')} that the design does not have, "
+                f"the first is topic '{first.topic}' document '{first.document}'"
+                f"{alike_document(design, str(first.topic), str(first.document))}; are these the "
+                "judgments of another list?"
+            )
     else:
         check_collection(judged)
         if "judgments" not in judged.children:
@@ -202,12 +213,21 @@ def _judged_pairs(design: xr.Dataset, judged: xr.DataTree | pd.DataFrame | None)
 def _listed(design: xr.Dataset, known: np.ndarray, budget: Budget | None) -> pd.DataFrame:
     """Rounds of an order's list, without the pairs that are judged."""
     topic, place = design["pair_topic"].to_numpy(), design["place"].to_numpy()
-    asked = in_list(design)
+    skipping = known & ~before_gaps(design, known)
+    if skipping.any():
+        warnings.warn(
+            f"{counted(int(skipping.sum()), 'judgment')} cannot count yet, because documents that "
+            "come before in the list were skipped; these come first now",
+            stacklevel=3,
+        )
+    pair = np.flatnonzero(in_list(design) & ~known)
     if budget is None and known.any() and stratum_extension(design).any():
-        asked &= place <= rounds(design, known)[topic]
+        pair = pair[place[pair] <= rounds(design, known)[topic[pair]]]
     elif budget is not None or design_parameters(design)["budget"] is not None:
-        asked &= _begun(design, budget)
-    pair = np.flatnonzero(asked & ~known)
+        pair = pair[np.lexsort((design["judging_order"].to_numpy()[pair], topic[pair]))]
+        counts = np.bincount(topic[known | certain_pairs(design)], minlength=design.sizes["topic"])
+        number = np.arange(pair.size) - np.searchsorted(topic[pair], topic[pair])
+        pair = pair[number < (_budgets(design, budget) - counts)[topic[pair]]]
     order = np.lexsort((design["judging_order"].to_numpy()[pair], topic[pair], place[pair]))
     return _table(design, pair[order]).assign(round=place[pair[order]])
 
@@ -218,14 +238,14 @@ def _table(design: xr.Dataset, pair: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"topic": topic, "document": document})
 
 
-def _begun(design: xr.Dataset, budget: Budget | None) -> np.ndarray:
-    """Pairs (pair,) at the beginning of an order's lists, to a budget, or to its own."""
-    own = design_parameters(design)["budget"]
+def _budgets(design: xr.Dataset, budget: Budget | None) -> np.ndarray:
+    """Judgments (topic,) of a budget, or of the order's own."""
     if budget is not None:
-        return beginning(design, topic_budgets(design, budget))
+        return topic_budgets(design, budget)
+    own = design_parameters(design)["budget"]
     if own is None:
         raise ValueError("the order has no budget of its own: say how many judgments with budget=")
-    return beginning(design, np.broadcast_to(own, design.sizes["topic"]))
+    return np.broadcast_to(own, design.sizes["topic"])
 
 
 def _entropy(design: xr.Dataset, random_seed: int | None) -> list[int] | None:

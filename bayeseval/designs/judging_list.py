@@ -20,9 +20,9 @@ def check_order(design: xr.Dataset) -> None:
     if not is_order(design):
         raise ValueError(
             Message(
-                f"a design of '{design.attrs.get('name')}' does not go on; ",
+                f"a sample by {design.attrs.get('name')} cannot be continued; ",
                 Option("scheme", "order", "be.designs.order"),
-                " makes one that does",
+                " makes a list that can",
             )
         )
 

@@ -1,4 +1,4 @@
-"""What a sample was drawn for, and the measures that suffer from it."""
+"""Measures that err more because the sample was drawn for other measures."""
 
 import warnings
 
@@ -11,8 +11,8 @@ from bayeseval.frame.frame import Frame
 from bayeseval.measures.measure import Measure
 from bayeseval.rounding import ratio
 
-SUFFERS = 1.5  # error, by that of a sample drawn for the measure, from which on it is told
-N_TOPICS = 25  # that tell an error well enough
+LARGE = 1.5  # error, by that of a sample drawn for the measure, from which on a warning is due
+N_TOPICS = 25  # enough for a ratio of errors
 
 
 class DrawnForOthers(UserWarning):
@@ -20,20 +20,23 @@ class DrawnForOthers(UserWarning):
 
 
 def warn_drawn_for_others(frame: Frame, measures: list[Measure], *, stacklevel: int) -> None:
-    """Say of which measures an order for others makes the error much larger."""
-    parameters = design_parameters(frame.collection.children.get("design"))
-    drawn_for, runs = parameters.get("measures"), frame.collection["run"].to_numpy()
-    if drawn_for is None or not np.isin(parameters["runs"], runs).all():
+    """Warn of measures whose error is much larger because an order is for other measures."""
+    design, runs = frame.collection.children.get("design"), frame.collection["run"].to_numpy()
+    parameters = design_parameters(design)
+    drawn_for = parameters.get("measures")
+    if design is None or drawn_for is None or not np.isin(parameters["runs"], runs).all():
+        return
+    if "stratum_extension" in design:  # later runs: the order was for no measure of theirs
         return
     others = [one for one in measures if one.label not in drawn_for and one.kind != "preference"]
     if not others:
         return
     ratios = zip(others, error_ratios(frame, others), strict=True)
-    told = [f"{one.label} about {ratio:.1f} times" for one, ratio in ratios if ratio >= SUFFERS]
-    if told:
-        suffering = ", ".join(told).replace(" about", " errs about", 1)
+    large = [f"{one.label} about {ratio:.1f} times" for one, ratio in ratios if ratio >= LARGE]
+    if large:
+        text = ", ".join(large).replace(" about", " errs about", 1)
         warnings.warn(
-            f"the sample was drawn for {', '.join(drawn_for)}; {suffering} as much as by a sample "
+            f"the sample was drawn for {', '.join(drawn_for)}; {text} as much as by a sample "
             "drawn for it",
             DrawnForOthers,
             stacklevel=stacklevel + 1,

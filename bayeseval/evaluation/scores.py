@@ -93,7 +93,7 @@ def evaluate(
     -----
     UserWarning
         Topics without judgments or documents; runs that follow the sample; a misfit of the counts;
-        measures that suffer from what the sample was drawn for.
+        measures that err more because the sample was drawn for others.
 
     References
     ----------

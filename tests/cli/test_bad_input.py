@@ -125,7 +125,7 @@ BAD = [
     ("sample --design design.nc --design-file new.nc", "give what is judged of it by --judged"),
     (f"{NEXT} --seed 1", "--seed is for a new list"),
     (f"{NEXT} --certain qrels", "--certain is for a new list"),
-    (f"{NEXT} --budget 9", "a design of 'pps_strata' does not go on; --scheme order makes one"),
+    (f"{NEXT} --budget 9", "a sample by pps_strata cannot be continued; --scheme order makes"),
     (f"{EVALUATE} -m AP --unjudgeable nonrelevant", "--unjudgeable goes with --design"),
     (f"{SAMPLE} --seed 99999999999999999999", "--seed"),
     (f"{SAMPLE} --seed -1", "--seed"),

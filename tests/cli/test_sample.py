@@ -293,7 +293,7 @@ def test_a_list_is_in_rounds_and_by_default_whole(command, files, listed):
     words = ["--seed", "1", "--pool-depth", "20", "--design-file", files / "whole.nc"]
     code, out, err = command("sample", files / "a", files / "b", *words)
     assert code == 0 and f"{len(out.splitlines())} documents to judge from a frame of " in err
-    assert "as far as you like, from its beginning; judge at least the 60 documents of" in err
+    assert "as far as you like, from its beginning; judge at least round 1, 60 documents" in err
     words[-1] = files / "other.nc"
     assert command("sample", files / "a", files / "b", *words, "-m", "P@5")[1] != out
 
@@ -331,12 +331,12 @@ def test_judgments_after_a_gap_are_set_aside_and_a_topic_that_waits_is_named(
 
     code, _, err = answer(lambda row: row != listed[0])
     assert code == 0
-    assert "1 topic has no score, because the first round is not judged whole: '1'; judge" in err
+    assert "judgments of 1 topic ('1') are set aside, because round 1 is not judged whole" in err
     assert "1 topic has no judgment yet and is left out: '1'; means are over 2 topics" in err
-    assert "1 judgment of documents that stand after an unjudged one of their stratum is set" in err
     code, out, err = answer(lambda row: row in listed[:4])
     assert (code, out) == (2, "")
-    assert "1 topic has no score, because the first round is not judged whole: '1'" in err
+    assert "no judgment for some documents of round 1 of 1 topic ('1')" in err
+    assert "are these the judgments of another list?" in err
 
 
 def test_documents_that_nobody_can_judge_count_as_not_relevant(command, files, listed):

@@ -156,6 +156,8 @@ def test_later_runs_bring_the_documents_of_the_rounds_that_are_judged(collection
     of_topic = new.index.get_level_values("topic")
     due = new[new["place"] <= np.where(of_topic == "1", 1, 2)]
     assert set(listed.index) == set(due.index)
+    total = pd.concat([judged, be.designs.to_judge(later, judged, budget=6)])
+    assert total.groupby("topic").size().tolist() == [6, 6] and not total.duplicated().any()
 
 
 def test_every_shuffle_is_as_likely_and_so_is_every_stratum_at_the_beginning(collection):
@@ -218,28 +220,33 @@ def test_judgments_after_a_gap_are_set_aside(collection, order):
     largest = place["stratum"].value_counts().index[0]
     gap = (place["stratum"] == largest) & (place["place"] == 2)
     after = int(((place["stratum"] == largest) & (place["place"] > 2)).sum())
-    told = f"{after} judgments? of documents that stand after an unjudged one of their stratum"
+    warning = f"^{after} judgments? (is|are) set aside, because a document that comes before"
     missing = rows.assign(grade=rows["grade"].astype(float).mask(gap.to_numpy()))
     attached = []
     for given in (rows[~gap.to_numpy()], missing):  # left out, or without a grade
-        with pytest.warns(UserWarning, match=told):
+        with pytest.warns(UserWarning, match=warning):
             attached.append(be.attach_judgments(rankings, order, given))
     xr.testing.assert_identical(attached[0], attached[1])
     kept = (place["stratum"] != largest) | (place["place"] < 2)
     plain = be.attach_judgments(rankings, order, rows[kept.to_numpy()])
     xr.testing.assert_identical(attached[0], plain)
+    with pytest.warns(UserWarning, match=f"^{after} judgments? cannot count yet, because"):
+        left = be.designs.to_judge(order, missing, budget=9)
+    assert left["document"].tolist() == rows.loc[gap.to_numpy(), "document"].tolist()
 
 
 def test_a_topic_without_its_first_round_has_no_score(collection, order):
     rankings = runs_of(collection, "abc")
     listed = be.designs.to_judge(order, budget={"1": 6, "2": 2})
     rows = judged_rows(collection, listed)
-    with pytest.warns(UserWarning, match="^1 topic has no score, because .* not judged whole: '2'"):
+    with pytest.warns(UserWarning, match=r"^the judgments of 1 topic \('2'\) are set aside"):
         sampled = be.attach_judgments(rankings, order, rows)
     with pytest.warns(UserWarning, match="1 topic has no judgment"):
         estimate = be.evaluate(sampled, "P@3", estimator="stat").estimate
     assert estimate.sel(topic="1").notnull().all() and estimate.sel(topic="2").isnull().all()
-    with pytest.raises(ValueError, match="^the DataFrame: 1 topic has no score, because the first"):
+    with pytest.raises(
+        ValueError, match=r"^the DataFrame has no judgment for some documents of round 1"
+    ):
         be.attach_judgments(rankings, order, rows[rows["topic"] == "2"])
 
 
@@ -320,7 +327,10 @@ BAD = [
     (lambda c, o: be.draw(be.designs.order(c, random_seed=1)), "has no budget of its own"),
     (lambda c, o: be.draw(be.designs.pps_strata(c, **PPS), budget=4), "budget is for orders"),
     (lambda c, o: be.designs.to_judge(be.designs.pps_strata(c, **PPS), budget=4), "is for orders"),
-    (lambda c, o: be.designs.extend(be.designs.pps_strata(c, **PPS), c), "'pps_strata' does not"),
+    (
+        lambda c, o: be.designs.extend(be.designs.pps_strata(c, **PPS), c),
+        "by pps_strata cannot be continued",
+    ),
     (lambda c, o: be.designs.extend(o, c), "these runs are in the order already"),
     (lambda c, o: be.designs.extend(o, other_topic(c)), "no topic of the order; they have '9'"),
     (lambda c, o: be.designs.extend(o, budget=0), "budget must be a whole number"),
@@ -331,7 +341,7 @@ BAD = [
     (lambda c, o: be.reveal(c, o, be.draw(o).to_dataset()), "not this Dataset"),
     (
         lambda c, o: be.designs.to_judge(o, pd.DataFrame({"topic": ["1"], "document": ["x"]})),
-        "judged has no document of the design",
+        "judged holds 1 document that the design does not have, the first is topic '1'",
     ),
 ]
 
