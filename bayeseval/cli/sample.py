@@ -277,7 +277,7 @@ def _note_sample(design: Dataset, listed: DataFrame, kept: DataArray | None) -> 
         note(
             "the list holds the whole frame, in rounds: judge it as far as you like, from its "
             "beginning; judge at least round 1, "
-            f"{counted(int((listed['round'] == 1).sum()), 'document')}"
+            f"{counted(int(listed['round'].eq(1).to_numpy().sum()), 'document')}"
         )
         return
     # one document is drawn of all strata that are not judged whole
