@@ -15,9 +15,9 @@ from . import (
     trec,
 )
 from .adjustment import adjust_scores
+from .answers import compare, rank, scores
 from .collection import open_collection, save_collection, select
-from .combination import combine, combined_scores, compare_intervals, with_model_errors
-from .comparison import compare
+from .combination import combine, compare_intervals, with_model_errors
 from .designs import attach_judgments, draw, read_design, reveal, save_design
 from .evaluation import covariance, evaluate, label_agreement, mean_over_topics
 from .experiments import dual_runs
@@ -36,7 +36,6 @@ __all__ = [
     "adjustment",
     "attach_judgments",
     "combine",
-    "combined_scores",
     "compare",
     "compare_intervals",
     "covariance",
@@ -58,6 +57,7 @@ __all__ = [
     "posterior",
     "posterior_scores",
     "predictors",
+    "rank",
     "rankings",
     "read_collection",
     "read_design",
@@ -66,6 +66,7 @@ __all__ = [
     "save_collection",
     "save_design",
     "save_fit",
+    "scores",
     "select",
     "simulate",
     "summarize",

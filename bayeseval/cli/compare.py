@@ -37,7 +37,15 @@ from bayeseval.cli.reading import (
     groups_of_topics,
     read_judged,
 )
-from bayeseval.cli.tables import OVER, add_cells, as_rows, interval_cell, new_table, number_cell
+from bayeseval.cli.tables import (
+    OVER,
+    add_cells,
+    as_rows,
+    interval_cell,
+    intervals_said,
+    new_table,
+    number_cell,
+)
 from bayeseval.messages import counted, percent
 
 COLUMNS = ["run_a", "run_b", "measure", "estimator", "estimate", "standard_error"]
@@ -68,7 +76,8 @@ def compare(
             "--fail-if-worse",
             help="Exit code 3 if a run is worse than the --reference: if its interval lies below "
             "0, or below minus --equivalence. Of many comparisons some fail by chance: raise "
-            "--ci-prob. Combined intervals are valid on average over runs, those of dyn for each.",
+            "--ci-prob. Combined intervals are valid on average over runs, those of dyn for each. "
+            "With --anytime it may be asked often: 0 not worse, 3 worse, 2 not yet known.",
         ),
     ] = False,
     prior: option.Prior = None,
@@ -107,7 +116,8 @@ def compare(
     if combining:
         pairs, scores = _combined(collection, measure, estimated, options, asked, prior, seed)
     else:
-        asked |= {"population": population, "prior": prior or "normal", "random_seed": seed}
+        asked |= {"population": population, "prior": prior, "random_seed": seed}
+        asked["anytime"] = estimated.anytime
         with working("comparing"):
             pairs = be.compare(collection, measure, topic_groups=groups, **asked, **options)
         if options["estimator"] in HAS_COVARIANCE:  # the weight is that of the frame
@@ -127,7 +137,9 @@ def compare(
     }
     about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob", "prior")}
     about |= {"seed": seed} | ({"learn_from": estimated.learn_from} if combining else {})
+    about |= {"anytime": True} if estimated.anytime else {}
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
+    columns = [*columns, "more_judgments"] if estimated.anytime else columns
     # a posterior has no tests, whose columns are empty
     rows = be.to_frame(pairs.assign(weights)).assign(estimator=estimated.estimator)
     rows = rows.reindex(columns=columns)
@@ -135,7 +147,7 @@ def compare(
         _warn_reversible(rows)
     write_result(as_rows(rows, about, written, _table), output)
     if fail_if_worse:
-        _fail_if_worse(rows, equivalence or 0.0)
+        _fail_if_worse(rows, equivalence or 0.0, anytime=estimated.anytime)
         _check_something_relevant(collection, measure, estimated.relevance_level)
 
 
@@ -219,8 +231,11 @@ def _warn_reversible(rows: DataFrame) -> None:
     )
 
 
-def _fail_if_worse(rows: DataFrame, margin: float) -> None:
-    """End with an exit code of its own where intervals lie below minus the margin."""
+def _fail_if_worse(rows: DataFrame, margin: float, *, anytime: bool) -> None:
+    """End with an exit code of its own where intervals lie below minus the margin.
+
+    At every look a run is not worse where its interval lies above; else nobody can tell yet.
+    """
     worse, unknown = rows.loc[rows["upper"] < -margin], rows.loc[rows["upper"].isna()]
     if len(worse):
         named = ", ".join(f"{row['run_a']} ({row['measure']})" for row in worse.to_dict("records"))
@@ -231,6 +246,15 @@ def _fail_if_worse(rows: DataFrame, margin: float) -> None:
         raise ValueError(
             f"--fail-if-worse cannot tell: {len(unknown)} of {counted(len(rows), 'comparison')} "
             f"without an interval; the first is {first['measure']} of {first['run_a']}"
+        )
+    open_ones = rows.loc[anytime & (rows["lower"] < -margin)]
+    if len(open_ones):
+        first = open_ones.loc[open_ones["more_judgments"].idxmax()]
+        raise ValueError(
+            f"--fail-if-worse cannot tell yet: {len(open_ones)} of "
+            f"{counted(len(rows), 'comparison')} are open, and about "
+            f"{first['more_judgments']} more documents of each topic would tell "
+            f"{first['measure']} of {first['run_a']} if its estimate stays as it is"
         )
 
 
@@ -265,7 +289,8 @@ POSTERIOR = {
 def _table(rows: DataFrame, about: dict) -> Table:
     """A line for each comparison."""
     level = percent(about["ci_prob"])
-    title = f"{about['estimator']}, {level} intervals over {OVER[about['population']]}"
+    over = OVER[about["population"]]
+    title = f"{about['estimator']}, {level} {intervals_said(about)} over {over}"
     posterior = about["estimator"] == COMBINED
     known = POSTERIOR if posterior else TESTED
     columns = {head: column for head, column in known.items() if column[0] in rows}

@@ -1,5 +1,6 @@
 """`bayeseval evaluate`: scores of runs, with intervals where a design gives them."""
 
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -43,6 +44,13 @@ def evaluate(
     per_topic: option.PerTopic = False,
     sort: option.Sort = None,
     against: option.Against = None,
+    half_width: Annotated[
+        float | None,
+        typer.Option(
+            help="With --anytime: half of the interval's length that is short enough; says for "
+            "each run whether it is, or about how many more documents a topic it takes."
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Random seed of --estimator combined.", show_default="0")
     ] = None,
@@ -57,17 +65,24 @@ def evaluate(
     that are unjudged or outside the sampling frame); with --against also better_than and
     worse_than.
 
+    With --half-width also more_judgments, about how many further documents of each topic are to be
+    judged (0: enough).
+
     Combined scores have a posterior's standard_error, and further columns: length_ratio (interval
     length over dyn's), model (what the measure is combined with: relevance_model, or grade_model
     where it counts grades or another level), model_weight (share of the model), unlike_model
     (probability that the run is not as modelled).
     """
+    from bayeseval.answers.enough import check_half_width
     from bayeseval.estimators import HAS_COVARIANCE
     from bayeseval.evaluation.topic_groups import check_groups
 
     written = option.output_format(format, output)
     combining, level = estimated.estimator == COMBINED, estimated.relevance_level
     _check_options(combining, population, per_topic, against, seed)
+    if per_topic and estimated.anytime:
+        raise ValueError("--per-topic: intervals of topics are of one look; leave out --anytime")
+    check_half_width(half_width, estimated.anytime)
     labels = check_measures(measure, level, estimated.estimator)
     best_by = check_measures([sort], level)[0] if sort else None
     if best_by is not None and best_by not in labels:
@@ -82,6 +97,7 @@ def evaluate(
     check_groups(**over, topics=collection["topic"].to_numpy())
     about: dict = {"estimator": estimated.estimator, "population": population}
     about |= {"outside": estimated.outside, "ci_prob": ci_prob}
+    about |= {"anytime": True} if estimated.anytime else {}
     scores = None
     if combining:
         check_combinable(collection, measure, level)
@@ -94,9 +110,14 @@ def evaluate(
                 f"a topic is named '{ALL}', as the row of the mean over topics is; rename the "
                 "topic, or leave out --per-topic"
             )
+        looks = {"anytime": estimated.anytime, "half_width": half_width, "ci_prob": ci_prob}
         with working("estimating"):
-            scores = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
-            mean = be.mean_over_topics(scores, ci_prob=ci_prob, **over)
+            mean = be.scores(collection, measure, **looks, **over, **options)
+        about |= {"half_width": half_width} if half_width else {}
+        if per_topic:
+            with working("estimating topics"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # said with the means
+                scores = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
     note_depth(collection, rankings.depth, mean["measure"].to_numpy())
     note_scores(collection, mean)
     rows = score_rows(mean, scores if per_topic else None)

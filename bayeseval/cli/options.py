@@ -167,6 +167,14 @@ Outside = Annotated[
 MissingTopics = Annotated[
     Literal["zero", "skip"], typer.Option(help="Topic that a run lacks: score 0, or leave it out.")
 ]
+Anytime = Annotated[
+    bool,
+    typer.Option(
+        "--anytime",
+        help="Intervals that hold at every look while a list is judged (--scheme order), for who "
+        "looks more than once, or stops when the answer is clear; stat and dyn only.",
+    ),
+]
 RelevanceLevel = Annotated[
     int, typer.Option(help="Lowest relevant grade, unless a measure has rel=.")
 ]
@@ -288,6 +296,7 @@ class Estimated:
     missing_topics: MissingTopics = "zero"
     relevance_level: RelevanceLevel = 1
     learn_from: LearnFrom = "design"
+    anytime: Anytime = False
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

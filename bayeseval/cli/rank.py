@@ -63,8 +63,7 @@ def rank(
     measure, estimator, estimate, rank, lower, upper (of the rank), tie_group, expected_rank; with
     --top also best. Groups and best hold for all runs at once.
     """
-    from bayeseval.evaluation import default_population, means_with_covariance
-    from bayeseval.evaluation.differences import without_defaults
+    from bayeseval.evaluation import default_population
     from bayeseval.evaluation.topic_groups import check_groups
     from bayeseval.rankings.rank_sets import check_top
 
@@ -79,31 +78,25 @@ def rank(
     check_top(top, collection.sizes["run"])
     over = population or default_population(options["estimator"])
     check_groups(population=over, topics=collection["topic"].to_numpy(), **by_group)
-    how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": seed, **by_group}
+    how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": seed, "prior": prior, "top": top}
+    how |= {"simultaneous": simultaneous, "anytime": estimated.anytime}
     if combining:
         check_combinable(collection, measure, estimated.relevance_level)
-        known = mean = combined(collection, measure, estimated, options, seed)
-    elif over == "sample":
-        options = without_defaults(options, "ranks count")
-        with working("estimating"):
-            mean = means_with_covariance(
-                collection, measure, ci_prob=ci_prob, anticipated=True, **options
-            )
-        known, how["covariance"] = mean.drop_vars("covariance"), mean["covariance"]
+        sets = be.rank(combined(collection, measure, estimated, options, seed), **how)
     else:
-        with working("estimating"):
-            known = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
-            mean = be.mean_over_topics(known, population=over, ci_prob=ci_prob, **by_group)
-    note_depth(collection, rankings.depth, mean["measure"].to_numpy())
-    note_scores(collection, mean)
-    with working("ranking"):
-        sets = be.rankings.rank_sets(known, simultaneous=simultaneous, top=top, **how)
-        chances = be.rankings.rank_probabilities(known, prior=prior, **how)
-    rows = _rows(sets.assign(expected_rank=chances["expected_rank"]), estimator)
+        how |= by_group | {"population": over}
+        with working("estimating and ranking"):
+            sets = be.rank(collection, measure, **how, **options)
+    note_depth(collection, rankings.depth, sets["measure"].to_numpy())
+    note_scores(collection, sets)
+    rows = _rows(sets, estimator)
     about = {"estimator": estimator, "population": over, "ci_prob": ci_prob}
-    about |= {"simultaneous": simultaneous, "prior": chances.attrs["prior"], "seed": seed}
+    about |= {"simultaneous": simultaneous, "prior": sets.attrs["prior"], "seed": seed}
     about |= {"learn_from": estimated.learn_from} if combining else {}
+    about |= {"anytime": True} if estimated.anytime else {}
     write_result(as_rows(rows, about, written, _table), output)
+    if top is not None:
+        _note_best(sets, top)
     n_groups = sets["tie_group"].max("run")
     alike = n_groups["measure"].to_numpy()[n_groups.to_numpy() == 1].tolist()
     if alike:
@@ -113,9 +106,21 @@ def rank(
         )
 
 
+def _note_best(sets: Dataset, top: int) -> None:
+    """Say of each measure whether the best runs are known, or how many may be among them."""
+    for label in sets["measure"].to_numpy():
+        possible = sets["run"].to_numpy()[sets["best"].sel(measure=label).to_numpy()].tolist()
+        if len(possible) == top:
+            note(f"{label}: known to be the best {top}: {', '.join(possible)}")
+        else:
+            note(f"{label}: {len(possible)} runs may be among the best {top}")
+
+
 def _rows(sets: Dataset, estimator: str) -> DataFrame:
     """One row for each run and measure, the best first."""
-    frame = be.to_frame(sets).assign(estimator=estimator)
+    kept = ["estimate", "rank", "interval", "tie_group", "expected_rank"]
+    frame = be.to_frame(sets[kept + (["best"] if "best" in sets else [])])
+    frame = frame.assign(estimator=estimator)
     frame = frame.loc[:, COLUMNS + (["best"] if "best" in sets else [])]
     order = sets["measure"].to_numpy().tolist()
     frame = frame.assign(place=[order.index(label) for label in frame["measure"]])
@@ -127,6 +132,7 @@ def _table(rows: DataFrame, about: dict) -> Table:
     """A line for each run, the best first, a rule between groups."""
     level = percent(about["ci_prob"])
     held = "all at once" if about["simultaneous"] else "each by itself"
+    held += ", at every look" if about.get("anytime") else ""
     title = f"{about['estimator']}, {level} sets of ranks over {OVER[about['population']]}, {held}"
     if not about["simultaneous"]:
         title += "; groups" + (" and the best" if "best" in rows else "") + " all at once"

@@ -201,6 +201,11 @@ def estimate_options(estimated: Estimated, judged: Judged) -> dict[str, Any]:
                 raise ValueError(
                     f"{flag} {value} does not go with --estimator combined; dyn has it"
                 )
+        if estimated.anytime:
+            raise ValueError(
+                "--anytime: combined intervals are of one look; --estimator dyn has intervals that "
+                "hold at every look"
+            )
     elif estimated.learn_from != "design":
         raise ValueError(f"--learn-from goes with --estimator {COMBINED}, which fits a model")
     if estimated.denominator is None:
@@ -262,9 +267,10 @@ def combined(
 ) -> Dataset:
     """Scores by dyn and a model combined; runs that are unlike the model are named."""
     with working("estimating, fitting a model, and combining"):
-        scores = be.combined_scores(
+        scores = be.scores(
             collection,
             measures,
+            estimator=COMBINED,
             predictor=options["predictor"],
             relevance_level=estimated.relevance_level,
             ci_prob=estimated.ci_prob,

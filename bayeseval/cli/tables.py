@@ -17,7 +17,8 @@ COLUMNS = ["run", "topic", "measure", "estimator", "estimate", "standard_error",
 ALL = "all"  # the topic of a mean; in --against, all pairs of runs
 ERRORS = ["degrees_of_freedom", "design_error"]  # of design estimates
 COUNTS = ["n_topics", "outside_weight"]  # topics with a judgment, weight outside the frame
-OF_COMBINED = ["length_ratio", "model", "model_weight", "unlike_model"]
+# of combined scores, and of looks
+OPTIONAL = ["length_ratio", "model", "model_weight", "unlike_model", "more_judgments"]
 OVER = {"sample": "these topics", "topics": "the population of topics"}
 MARKS = ["better_than", "worse_than"]  # where --against asks for them
 LEVEL = 0.05  # of a p value adjusted for all comparisons of the measure
@@ -34,8 +35,8 @@ _MARK = re.compile(r"\(([^)]*)\)")
 def score_rows(mean: Dataset, scores: Dataset | None = None) -> DataFrame:
     """One row for each run, topic and measure; topic `all` is the mean, after those of ``scores``.
 
-    Columns are ``COLUMNS``, ``ERRORS`` (empty where there are none), ``COUNTS`` and, of combined
-    scores, ``OF_COMBINED``.
+    Columns are ``COLUMNS``, ``ERRORS`` (empty where there are none), ``COUNTS`` and those of
+    ``OPTIONAL`` that there are.
     """
     import xarray as xr
 
@@ -45,7 +46,7 @@ def score_rows(mean: Dataset, scores: Dataset | None = None) -> DataFrame:
         unknown = result["estimate"].where(False)
         errors = {name: result.get(name, unknown) for name in ERRORS}
         kept = ["estimate", "standard_error", *BOUNDS, *COUNTS]
-        kept += [name for name in OF_COMBINED if name in result]
+        kept += [name for name in OPTIONAL if name in result]
         return with_bounds(result)[kept].assign(errors)
 
     parts = [flat(mean).expand_dims(topic=[ALL])]
@@ -54,8 +55,7 @@ def score_rows(mean: Dataset, scores: Dataset | None = None) -> DataFrame:
     joined = xr.concat(parts, dim="topic", join="exact", combine_attrs="drop")
     rows = joined.to_dataframe(dim_order=["run", "topic", "measure"]).reset_index()
     rows = rows.assign(estimator=mean.attrs["estimator"])
-    combined = [name for name in OF_COMBINED if name in rows]
-    return rows.loc[:, COLUMNS + ERRORS + COUNTS + combined]
+    return rows.loc[:, COLUMNS + ERRORS + COUNTS + [name for name in OPTIONAL if name in rows]]
 
 
 def sorted_rows(rows: DataFrame, measure: str) -> DataFrame:
@@ -128,7 +128,7 @@ def marks_note(rows: DataFrame, about: dict) -> list[str]:
 
 def as_csv(rows: DataFrame, about: dict) -> str:
     """Comma-separated, every digit, nothing where there is no number."""
-    columns = [*COLUMNS, *ERRORS, *COUNTS, *OF_COMBINED, *MARKS]
+    columns = [*COLUMNS, *ERRORS, *COUNTS, *OPTIONAL, *MARKS]
     present = [name for name in columns if name in rows]
     return rows.to_csv(index=False, lineterminator="\n", columns=present)
 
@@ -173,18 +173,25 @@ def score_table(rows: DataFrame, about: dict) -> Table:
     title = f"{about['estimator']}, no intervals"
     if rows["lower"].notna().to_numpy().any():
         level, over = percent(about["ci_prob"]), OVER[about["population"]]
-        title = f"{about['estimator']}, {level} intervals over {over}"
+        title = f"{about['estimator']}, {level} {intervals_said(about)} over {over}"
     keys = ["run"] if set(rows["topic"]) == {ALL} else ["run", "topic"]
     measures = list(dict.fromkeys(rows["measure"]))
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows.to_dict("records"):
         mark = f"({row['mark']})" if row.get("mark") else ""
         cell = f"{number_cell(row['estimate'])}{mark} {interval_cell(row)}".rstrip()
+        if "more_judgments" in row:
+            cell += f"  {row['more_judgments']} more" if row["more_judgments"] else "  enough"
         lines.setdefault(tuple(row[key] for key in keys), {})[row["measure"]] = cell
     table = new_table(title, keys, measures)
     for labels, of_run in lines.items():
         add_cells(table, *labels, *(of_run[name] for name in measures))
     return table
+
+
+def intervals_said(about: dict) -> str:
+    """The noun of a title: intervals of one look, or those that hold at every look."""
+    return "intervals at every look" if about.get("anytime") else "intervals"
 
 
 def number_cell(number: float, form: str = "z.4f") -> str:
@@ -252,6 +259,11 @@ def as_scores(rows: DataFrame, about: dict, format: str) -> str:
         if freedom.size:
             listed = ", ".join(f"{label} {value:.0f}" for label, value in freedom.items())
             notes.append(f"degrees of freedom, least of the runs: {listed}")
+    if "more_judgments" in rows and rows["more_judgments"].to_numpy().any():
+        notes.append(
+            "more: about how many further documents of each topic are to be judged until half of "
+            f"the interval's length is {about['half_width']:g}"
+        )
     return _typeset(table, format, [*notes, *marks_note(rows, about)])
 
 

@@ -155,6 +155,21 @@ def without_first_round(design: xr.Dataset) -> NDArray[np.bool_]:
     return np.isin(np.arange(design.sizes["topic"]), waiting)
 
 
+def information(design: xr.Dataset) -> float:
+    r"""Information of an order's judgments so far, over that of the first round.
+
+    .. math:: \frac{\sum_h 1 - 1 / N_h}{\sum_h 1 / n_h - 1 / N_h}
+
+    over the strata that are begun: the inverse ratio of the variances where all strata vary alike,
+    :math:`N_h S_h` the same, which their sizes are made for. It depends on no grade, and so is the
+    same for all runs and measures; infinite where all is judged.
+    """
+    size, number = (design[name] for name in ("stratum_size", "stratum_sample_size"))
+    begun = number > 0
+    first, now = ((1.0 / drawn - 1.0 / size).where(begun).sum() for drawn in (1.0, number))
+    return float(first / now) if now > 0 else np.inf
+
+
 def stratum_extension(design: xr.Dataset) -> NDArray[np.int64]:
     """Extension that brought each stratum (stratum_id,), 0 for the order as it was made."""
     if "stratum_extension" in design:

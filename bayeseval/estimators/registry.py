@@ -113,10 +113,7 @@ def check_known(estimator: str, of_face: tuple[str, ...] = ()) -> None:
     near = get_close_matches(str(estimator).lower(), known, n=1)
     meant = f"did you mean {near[0]}? There" if near else "there"
     if estimator == "combined":
-        meant = (
-            "be.combined_scores has the scores of dyn and a model combined, and "
-            "be.rankings.compare_draws their differences. There"
-        )
+        meant = "be.scores, be.compare and be.rank have it, which combine dyn with a model. There"
     raise ValueError(f"no estimator '{estimator}'; {meant} are {', '.join(known)}")
 
 

@@ -66,6 +66,7 @@ def differences(
     population: str | None = None,
     ci_prob: float = 0.9,
     topic_groups: Groups | None = None,
+    anytime: bool = False,
     **options,
 ) -> xr.Dataset:
     """Differences of pairs of runs over topics, with the standard errors of the pairs.
@@ -78,6 +79,13 @@ def differences(
     """
     population = default_population(estimator) if population is None else population
     check_option(population=population)
+    if anytime and population == "topics":
+        raise ValueError(
+            Message(
+                "differences that hold at every look are for these topics; leave out ",
+                Option("population", "topics"),
+            )
+        )
     check_one_sample(sampled, "differences are of one sample")
     check_groups(topic_groups, population, sampled["topic"].to_numpy())
     if population == "sample" and estimator in HAS_COVARIANCE:
@@ -88,7 +96,11 @@ def differences(
     else:
         scores = _of_scores(sampled, measures, estimator, pairs, options)
     mean = mean_over_topics(
-        scores, population=population, ci_prob=ci_prob, topic_groups=topic_groups
+        scores,
+        population=population,
+        ci_prob=ci_prob,
+        topic_groups=topic_groups,
+        anytime=anytime,
     )
     kept = ["estimate", "standard_error", "degrees_of_freedom", "interval", "n_topics"]
     return mean[kept].assign(difference=scores["estimate"])
@@ -205,5 +217,5 @@ def _labelled(labels: dict, pairs: Pairs, estimate, error, freedom, attrs: dict)
             "run_a": ("comparison", labels["run"][first]),
             "run_b": ("comparison", labels["run"][second]),
         },
-        attrs={"estimator": attrs["estimator"]},
+        attrs={name: attrs[name] for name in ("estimator", "information") if name in attrs},
     )

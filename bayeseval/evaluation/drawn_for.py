@@ -1,6 +1,7 @@
 """Measures that err more because the sample was drawn for other measures."""
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,17 +55,28 @@ def error_ratios(frame: Frame, measures: list[Measure]) -> NDArray[np.float64]:
     probabilities proportional to the roots: it is not 0 where a sample could be certain of all that
     a measure weighs, and the ratio may be below 1.
     """
+    variance, probability = np.zeros((2, len(measures))), frame.sample.inclusion_probability
+    for row, spread in expected_spreads(frame, measures):
+        drawn = probability[row]
+        variance[0] += spread @ (1.0 / drawn - 1.0)
+        variance[1] += np.sqrt(spread).sum(axis=1) ** 2 / max(drawn.sum(), 1.0)
+    return np.sqrt(ratio(variance[0], variance[1]))
+
+
+def expected_spreads(
+    frame: Frame, measures: list[Measure]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Rows of a topic's list (document,), and f q of each measure (measure, document).
+
+    For some 25 topics or more. Divided by the probability that a document is judged, less itself,
+    and added up, they are the variance to be expected.
+    """
     sample, listed = frame.ranked_sample, frame.collection["design/place"].to_numpy() > 0
-    variance = np.zeros((2, len(measures)))
+    asked: Shares = [(measure, 1.0) for measure in measures]
     for topic in range(0, sample.n_topics, max(sample.n_topics // N_TOPICS, 1)):
         row = np.arange(sample.start[topic], sample.start[topic + 1])
         row = row[np.argsort(sample.fused_rank[row])]
         row = row[listed[sample.pair[row]]]
-        drawn, p = sample.inclusion_probability[row], chance(np.arange(1, row.size + 1))
-        asked: Shares = [(measure, 1.0) for measure in measures]
+        p = chance(np.arange(1, row.size + 1))
         squares = squared_weights(frame.shaping, topic, sample.pair[row], p, asked)
-        for number, (square, _) in enumerate(squares):
-            spread = square * p * (1.0 - p)
-            best = np.sqrt(spread).sum() ** 2 / max(drawn.sum(), 1.0)
-            variance[:, number] += spread @ (1.0 / drawn - 1.0), best
-    return np.sqrt(ratio(variance[0], variance[1]))
+        yield row, np.array([square for square, _ in squares]) * p * (1.0 - p)

@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 
+from bayeseval.collection.choices import check_ci_prob
 from bayeseval.collection.origin import averaged_topics
 from bayeseval.evaluation.problem import check_option
 from bayeseval.evaluation.topic_groups import (
@@ -12,11 +13,14 @@ from bayeseval.evaluation.topic_groups import (
     variance_of_groups,
     warn_of_groups,
 )
+from bayeseval.messages import Message, Option
 from bayeseval.uncertainty import (
     PREDICTED_FREEDOM,
     anticipated_part,
+    anytime_ratio,
     degrees_of_freedom,
     interval,
+    normal_quantile,
     with_anticipated,
 )
 
@@ -27,6 +31,7 @@ def mean_over_topics(
     population: str = "sample",
     ci_prob: float = 0.9,
     topic_groups: Groups | None = None,
+    anytime: bool = False,
 ) -> xr.Dataset:
     r"""Mean of the scores over topics, for these topics or the population they represent.
 
@@ -37,12 +42,10 @@ def mean_over_topics(
     where that is larger; its degrees of freedom are at least the ten of the anticipated variance.
     With ``"topics"`` they are a random sample themselves:
     :math:`SE^2 = (\sum_t (x_t - \bar x)^2 + B) / (T (T - 1))`, the variance of the *estimates* over
-    topics, which already contains the design variance, and B, the sum of the covariances between
-    topics where denominators rest on one model of the counts of all, an error that no spread over
-    topics shows (0 where it is below that); Student's t has T - 1 degrees of freedom. Where topics
-    come in groups, such as the turns of conversations, with ``topic_groups`` the groups are what is
-    random. Topics without a score (NaN) are left out; for a "sample", a topic that has a score but
-    no standard error leaves the mean without one.
+    topics, which contains the design variance, and B, the sum of the covariances between topics
+    where denominators rest on one model of the counts (0 where it is below that); Student's t has
+    T - 1 degrees of freedom. Topics without a score (NaN) are left out; for a "sample", a topic
+    that has a score but no standard error leaves the mean without one.
 
     Parameters
     ----------
@@ -52,7 +55,10 @@ def mean_over_topics(
     ci_prob : float
         Coverage of the interval.
     topic_groups : mapping, Series or DataArray of topic to group, optional
-        For ``population="topics"``: groups of topics that were chosen together.
+        For ``population="topics"``: groups of topics that were chosen together, such as the turns
+        of a conversation; the groups are then what is random.
+    anytime : bool
+        Of an order: an interval that holds at every look while judging goes on.
 
     Returns
     -------
@@ -65,7 +71,7 @@ def mean_over_topics(
     ------
     ValueError
         Unknown population, ``ci_prob`` outside (0, 1); no scores over topics; groups for these very
-        topics, fewer than two, or none for a topic.
+        topics, fewer than two, or none for a topic; ``anytime`` without an order.
 
     Warns
     -----
@@ -104,6 +110,7 @@ def mean_over_topics(
     n_topics = known.sum("topic")
     mean = estimate.mean("topic", skipna=True)
     design_error, error, freedom = _errors_of_means(scores, known)
+    of_design = error
     if population == "topics":
         variance, freedom = _over_topics(estimate, mean, topic_groups)
         # what all topics share, by one model of their counts, does not show as a spread
@@ -116,15 +123,39 @@ def mean_over_topics(
             "estimate": mean,
             "standard_error": error,
             "degrees_of_freedom": freedom,
-            "interval": interval(mean, error, ci_prob=ci_prob, degrees_of_freedom=freedom),
+            "interval": interval(
+                mean,
+                at_every_look(scores, error, of_design, ci_prob) if anytime else error,
+                ci_prob=ci_prob,
+                degrees_of_freedom=freedom,
+            ),
             "design_error": design_error,
             "outside_weight": outside.where(known | (outside > 0)).mean("topic", skipna=True),
             "n_topics": n_topics,
         },
         attrs=scores.attrs
-        | {"population": population, "ci_prob": ci_prob, "topics": averaged_topics(estimate)},
+        | {"population": population, "ci_prob": ci_prob, "topics": averaged_topics(estimate)}
+        | ({"anytime": 1} if anytime else {}),
     )
     return result if design_error.notnull().any() else result.drop_vars("design_error")
+
+
+def at_every_look(
+    scores: xr.Dataset, error: xr.DataArray, of_design: xr.DataArray, ci_prob: float
+) -> xr.DataArray:
+    """Error for an interval that holds at every look: the design's part is longer, no other."""
+    if "information" not in scores.attrs:
+        raise ValueError(
+            Message(
+                Option("anytime"),
+                " needs the judgments of a list that may be judged to any length, ",
+                Option("scheme", "order", "be.designs.order"),
+                ", scored by stat or dyn",
+            )
+        )
+    check_ci_prob(ci_prob)
+    ratio = anytime_ratio(normal_quantile(ci_prob), scores.attrs["information"])
+    return (error**2 + (ratio**2 - 1.0) * np.minimum(of_design, error) ** 2) ** 0.5
 
 
 def _over_topics(

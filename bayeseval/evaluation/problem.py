@@ -14,6 +14,7 @@ from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_seed
 from bayeseval.collection.origin import origin
 from bayeseval.collection.schema import design_parameters
+from bayeseval.designs.judging_list import information, is_order
 from bayeseval.estimators.difference import described_predictor
 from bayeseval.estimators.judged import JudgedRelevance
 from bayeseval.estimators.registry import (
@@ -113,6 +114,9 @@ class Problem:
         } | origin(collection)
         row = ESTIMATORS[estimator]
         random = row.schemes is not None
+        if estimator in HAS_COVARIANCE:
+            design = collection["design"].to_dataset()
+            attrs |= {"information": information(design)} if is_order(design) else {}
         if random:
             _warn_all_alike(collection, parsed)
         frame = Frame.drawn_from(collection) if random else Frame.judged(collection)

@@ -16,6 +16,7 @@ from bayeseval.rankings.evidence import (
     studentised,
 )
 from bayeseval.rounding import DECIMALS, ratio, settled
+from bayeseval.uncertainty import anytime_ratio
 
 Floats = NDArray[np.floating]
 Pairs = NDArray[np.bool_]
@@ -29,6 +30,7 @@ def rank_sets(
     simultaneous: bool = False,
     top: int | None = None,
     ci_prob: float = 0.9,
+    anytime: bool = False,
     n_draws: int = 5000,
     random_seed: int = 0,
 ) -> xr.Dataset:
@@ -53,8 +55,7 @@ def rank_sets(
     covariance : DataArray (measure, run, run_other), optional
         Of :func:`covariance` with ``anticipated=True``, from the same sample.
     topic_groups : mapping, Series or DataArray of topic to group, optional
-        Of scores per topic: groups of topics that were chosen together, such as the turns of
-        conversations, as for :func:`mean_over_topics`.
+        Of scores per topic: as for :func:`mean_over_topics`.
     simultaneous : bool
         Sets that hold for all runs at once.
     top : int, optional
@@ -62,6 +63,8 @@ def rank_sets(
     ci_prob : float
         Probability that the sets cover the true ranks: over samples or topics; for draws, given the
         data.
+    anytime : bool
+        Of means by an order: sets that hold at every look while judging goes on.
     n_draws : int
         Draws of the joint distribution of the errors.
     random_seed : int
@@ -78,15 +81,14 @@ def rank_sets(
     Raises
     ------
     ValueError
-        Means without a covariance, or with one without the anticipated variance; NaN; draws of
-        ``urn_model``, which draws each run by itself; groups of other than scores per topic.
+        Means without a covariance, or without the anticipated variance in it; NaN; draws of
+        ``urn_model``; groups of other than scores per topic; ``anytime`` of other than an order.
 
     References
     ----------
-    Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks with applications to mobility across
-    neighbourhoods and academic achievement across countries", Review of Economic Studies 91 (2024),
-    doi:10.1093/restud/rdad006. Romano and Wolf, "Exact and approximate stepdown methods for
-    multiple hypothesis testing", JASA 100 (2005), doi:10.1198/016214504000000539.
+    Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks with applications to mobility",
+    Review of Economic Studies 91 (2024), doi:10.1093/restud/rdad006. Romano and Wolf, "Exact and
+    approximate stepdown methods", JASA 100 (2005), doi:10.1198/016214504000000539.
 
     Examples
     --------
@@ -108,9 +110,11 @@ def rank_sets(
     check_whole_numbers(1, n_draws=n_draws)
     measures, runs, known = evidence_by_measure(scores, covariance, topic_groups)
     check_top(top, runs.size)
+    information = looked_at(scores) if anytime else None
 
     def found_pairs(of_all: bool) -> list[Pairs]:
         options = {"ci_prob": ci_prob, "simultaneous": of_all, "n_draws": n_draws}
+        options["information"] = information
         return [
             separated(one, random=np.random.default_rng(random_seed), **options) for one in known
         ]
@@ -139,11 +143,27 @@ def rank_sets(
             "ci_bound": ["lower", "upper"],
         },
         attrs=scores.attrs
-        | {"ci_prob": ci_prob, "ci_kind": "rank_set", "simultaneous": int(simultaneous)},
+        | {"ci_prob": ci_prob, "ci_kind": "rank_set", "simultaneous": int(simultaneous)}
+        | ({"anytime": 1} if anytime else {}),
     )
     if top is None:
         return result
     return result.assign(best=(dims, 1 + apart.sum(axis=1) <= top)).assign_attrs(top=top)
+
+
+def looked_at(scores: xr.Dataset) -> float:
+    """Information of the judgments that means rest on, for bounds that hold at every look."""
+    if "information" not in scores.attrs or scores.attrs.get("population") != "sample":
+        raise ValueError(
+            Message(
+                Option("anytime"),
+                " needs means over these topics by stat or dyn, of a list that may be judged to "
+                "any length (",
+                Option("scheme", "order", "be.designs.order"),
+                ")",
+            )
+        )
+    return scores.attrs["information"]
 
 
 def check_top(top: int | None, n_runs: int) -> None:
@@ -187,13 +207,14 @@ def separated(
     simultaneous: bool,
     n_draws: int,
     random: np.random.Generator,
+    information: float | None = None,
 ) -> Pairs:
     """Pairs (2, run, run_other) of which the first is found better, and of which the second.
 
     [0, r, s]: r is found better than s; [1, r, s]: s is found better than r. With the probability
     ``ci_prob`` no pair is found the wrong way: among all pairs (``simultaneous``), or among the
     pairs of each run r, and then a row and its column need not agree. ``n_draws`` are of the joint
-    normal distribution of the errors.
+    normal distribution of the errors. With ``information`` this holds at every look of an order.
     """
     if evidence.draws is not None:
         return _posterior(evidence, ci_prob, simultaneous)
@@ -206,19 +227,24 @@ def separated(
     certain = np.isposinf(statistic)
     every = (error > 0) & ~certain  # not of runs that are one and the same
     if simultaneous:
-        better = certain | _step_down(statistic, every, drawn_error, errors, ci_prob)
+        better = certain | _step_down(statistic, every, drawn_error, errors, ci_prob, information)
         return np.stack([better, better.T])
     separate = np.stack([certain, certain.T])
     for run in range(len(error)):
         of_run = np.zeros_like(every)
         of_run[run], of_run[:, run] = every[run], every[:, run]
-        rejected = _step_down(statistic, of_run, drawn_error, errors, ci_prob)
+        rejected = _step_down(statistic, of_run, drawn_error, errors, ci_prob, information)
         separate[:, run] |= np.stack([rejected[run], rejected[:, run]])
     return separate
 
 
 def _step_down(
-    statistic: Floats, family: Pairs, error: Floats, errors: Floats, ci_prob: float
+    statistic: Floats,
+    family: Pairs,
+    error: Floats,
+    errors: Floats,
+    ci_prob: float,
+    information: float | None,
 ) -> Pairs:
     """Pairs of a family that are found apart, where the first of a pair is said to be better.
 
@@ -233,6 +259,8 @@ def _step_down(
         pairs = np.nonzero(family)
         inverse = ratio(1.0, error[pairs])
         limit = np.quantile(largest_ratio(errors, *pairs, inverse), ci_prob)
+        if information is not None:
+            limit *= anytime_ratio(limit, information)
         more = family & (statistic > limit)
         if not more.any():
             break

@@ -107,7 +107,7 @@ def evaluation_page(
     For each measure the runs from the best, with intervals, possible ranks and groups, and
     pictures of them; then cautions, the terms, and how it was made. By a random sample and ``dyn``,
     scores are combined with ``relevance_model``, those of measures that count grades with
-    ``grade_model`` (:func:`combined_scores`).
+    ``grade_model`` (:func:`scores`).
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def evaluation_page(
     model : bool
         Whether to combine with a model where that can be.
     learn_from : {"design", "all"} or list of str
-        Runs that the model is fitted to, as for :func:`combined_scores`.
+        Runs that the model is fitted to, as for :func:`scores`.
     relevance_level : int
         Lowest relevant grade.
     ci_prob : float

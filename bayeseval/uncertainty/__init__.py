@@ -1,17 +1,22 @@
 """Design variance and covariance, ratio corrections, intervals."""
 
+from bayeseval.uncertainty.anytime import anytime_p, anytime_ratio
 from bayeseval.uncertainty.interval import (
     PREDICTED_FREEDOM,
     anticipated_part,
     degrees_of_freedom,
     interval,
+    normal_quantile,
     with_anticipated,
 )
 
 __all__ = [
     "PREDICTED_FREEDOM",
     "anticipated_part",
+    "anytime_p",
+    "anytime_ratio",
     "degrees_of_freedom",
     "interval",
+    "normal_quantile",
     "with_anticipated",
 ]

@@ -29,13 +29,15 @@ def interval(
     array([0.336, 0.664])
     """
     check_ci_prob(ci_prob)
-    from scipy.special import ndtri, stdtrit
+    from scipy.special import stdtrit
 
     tail = 0.5 * (1.0 + float(ci_prob))
 
     def bounds(estimate, error, freedom):
         normal = np.isposinf(freedom)
-        quantile = np.where(normal, ndtri(tail), stdtrit(np.where(normal, 1.0, freedom), tail))
+        quantile = np.where(
+            normal, normal_quantile(ci_prob), stdtrit(np.where(normal, 1.0, freedom), tail)
+        )
         half = quantile * error
         return np.stack([estimate - half, estimate + half], axis=-1)
 
@@ -45,6 +47,13 @@ def interval(
     )
     both = both.assign_coords(ci_bound=["lower", "upper"])
     return both.assign_attrs(ci_prob=ci_prob, ci_kind="central")
+
+
+def normal_quantile(ci_prob: float) -> float:
+    """Half the length of the standard normal distribution's central interval."""
+    from scipy.special import ndtri
+
+    return float(ndtri(0.5 * (1.0 + ci_prob)))
 
 
 def with_anticipated(variance, freedom, anticipated):

@@ -234,8 +234,8 @@ def folder(kept_files, draw_sample):
 def test_a_bad_request_is_one_sentence_and_writes_nothing(
     command, folder, monkeypatch, line, parts
 ):
-    for name in ("fit", "combined_scores"):
-        monkeypatch.setattr(be, name, lambda *_, **__: pytest.fail("refused too late"))
+    for name in ("bayeseval.inference.fit", "bayeseval.combination.scores.fit"):
+        monkeypatch.setattr(name, lambda *_, **__: pytest.fail("refused too late"))
     monkeypatch.chdir(folder)
     before = sorted(path.name for path in folder.iterdir())
     answer = command(*line.format(folder=folder.name).split())

@@ -29,7 +29,7 @@ def sampled(words):
 
 @pytest.fixture(scope="module")
 def scores(sampled):
-    return be.combined_scores(sampled, "P@10", random_seed=3)
+    return be.scores(sampled, "P@10", estimator="combined", random_seed=3)
 
 
 @pytest.fixture
@@ -40,11 +40,11 @@ def answers(monkeypatch):
         def answer(given, measures, **asked):
             xr.testing.assert_identical(given, collection)
             defaults = {"predictor": None, "relevance_level": 1, "ci_prob": 0.9, "random_seed": 3}
-            defaults["learn_from"] = "design"
+            defaults |= {"learn_from": "design", "estimator": "combined"}
             assert (measures, asked) == (["P@10"], defaults | options)
             return scores
 
-        monkeypatch.setattr(be, "combined_scores", answer)
+        monkeypatch.setattr(be, "scores", answer)
 
     return known
 
@@ -70,7 +70,7 @@ def labelled(sampled, labels):
 
 @pytest.fixture(scope="module")
 def labelled_scores(labelled):
-    return be.combined_scores(labelled, "P@10", random_seed=3, **OPTIONS)
+    return be.scores(labelled, "P@10", estimator="combined", random_seed=3, **OPTIONS)
 
 
 @pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
@@ -210,7 +210,7 @@ def test_the_model_can_be_fitted_to_all_runs(command, words, sampled, name):
     code, out, err = command(name, *words, *MEASURE, *asked)
     assert code == 0 and "is not fitted" not in err, err
     found = pd.read_csv(io.StringIO(out))["estimate"]
-    scores = be.combined_scores(sampled, "P@10", learn_from="all", random_seed=3)
+    scores = be.scores(sampled, "P@10", estimator="combined", learn_from="all", random_seed=3)
     known = be.rankings.compare_draws(scores) if name == "compare" else scores
     np.testing.assert_allclose(sorted(found), sorted(known["estimate"].to_numpy()[0]), atol=1e-9)
 

@@ -617,7 +617,9 @@ def test_perfect_and_worthless_runs_have_possible_scores():
     whole = be.read_collection(judged, runs)
     design = be.designs.pps_strata(whole, budget=4, n_strata=2)
     sampled = be.reveal(whole, design, be.draw(design, random_seed=1))
-    found = be.combined_scores(sampled, ["P@5", "AP", "nDCG@5", "R@5"], draws=200, random_seed=1)
+    found = be.scores(
+        sampled, ["P@5", "AP", "nDCG@5", "R@5"], estimator="combined", draws=200, random_seed=1
+    )
     low, high = found.interval.transpose("ci_bound", "measure", "run").to_numpy()
     assert (0.0 <= low).all() and (high <= 1.0).all()
     assert (low <= found.estimate).all() and (found.estimate <= high).all()

@@ -30,8 +30,14 @@ def sampled():
 
 @pytest.fixture(scope="module")
 def scores(sampled):
-    return be.combined_scores(
-        sampled, MEASURES, predictor="rank_logistic", ci_prob=0.8, draws=100, random_seed=2
+    return be.scores(
+        sampled,
+        MEASURES,
+        estimator="combined",
+        predictor="rank_logistic",
+        ci_prob=0.8,
+        draws=100,
+        random_seed=2,
     )
 
 
@@ -75,21 +81,23 @@ def test_labels_and_levels_are_handed_on():
     )
     labelled = be.add_predictions(graded, "judge", labels)
     how = {"relevance_level": 3}
-    found = be.combined_scores(labelled, MEASURES, ci_prob=0.8, draws=100, random_seed=2, **how)
+    found = be.scores(
+        labelled, MEASURES, estimator="combined", ci_prob=0.8, draws=100, random_seed=2, **how
+    )
     check_alike(found, *stepwise(labelled, how, ["judge"]))
 
 
 def test_the_model_learns_from_the_runs_that_it_is_told_to_learn_from(sampled):
     every = sampled["run"].to_numpy().tolist()
     how = {"draws": 100, "random_seed": 2}
-    found = be.combined_scores(sampled, "P@10", learn_from="all", **how)
+    found = be.scores(sampled, "P@10", estimator="combined", learn_from="all", **how)
     xr.testing.assert_identical(
-        found, be.combined_scores(sampled, "P@10", learn_from=every[::-1], **how)
+        found, be.scores(sampled, "P@10", estimator="combined", learn_from=every[::-1], **how)
     )
     some = sampled["run"][1:]
     xr.testing.assert_identical(
-        be.combined_scores(sampled, "P@10", learn_from=some, **how),
-        be.combined_scores(sampled, "P@10", learn_from=every[1:], **how),
+        be.scores(sampled, "P@10", estimator="combined", learn_from=some, **how),
+        be.scores(sampled, "P@10", estimator="combined", learn_from=every[1:], **how),
     )
     fitted = be.fit(be.models.relevance_model(sampled, runs=every), approximation="laplace", **how)
     post = be.posterior_scores(fitted, sampled, "P@10", random_seed=2)
@@ -100,9 +108,9 @@ def test_the_model_learns_from_the_runs_that_it_is_told_to_learn_from(sampled):
     )
     assert found["group"].to_numpy().tolist() == ["contributed"] * 4
     with pytest.raises(ValueError, match="learn_from must be one of design, all, not 'run001'"):
-        be.combined_scores(sampled, "P@10", learn_from="run001", random_seed=2)
+        be.scores(sampled, "P@10", estimator="combined", learn_from="run001", random_seed=2)
     with pytest.raises(ValueError, match="unknown: z"):
-        be.combined_scores(sampled, "P@10", learn_from=["z"], random_seed=2)
+        be.scores(sampled, "P@10", estimator="combined", learn_from=["z"], random_seed=2)
 
 
 def test_runs_are_compared_by_their_covariance(scores):
@@ -122,7 +130,7 @@ def test_copies_have_the_same_score_whenever_they_come(sampled):
     copies = {"copy": "run001", "again": "run004"}
     added = [runs[runs["run"] == run].assign(run=name) for name, run in copies.items()]
     more = be.add_runs(sampled, pd.concat(added))
-    scores = be.combined_scores(more, MEASURES, draws=100, random_seed=2)
+    scores = be.scores(more, MEASURES, estimator="combined", draws=100, random_seed=2)
     for name, run in copies.items():
         one, other = scores.sel(run=name), scores.sel(run=run)
         np.testing.assert_allclose(one["estimate"], other["estimate"], atol=1e-12)
@@ -152,7 +160,7 @@ def test_judgments_that_contradict_the_model_are_warned_of():
     design = be.designs.pps_strata(whole, budget=40)
     sampled = be.reveal(whole, design, be.draw(design, random_seed=1))
     with pytest.warns(UserWarning, match="the judgments contradict the model's predictions"):
-        be.combined_scores(sampled, "P@30", draws=50, random_seed=1)
+        be.scores(sampled, "P@30", estimator="combined", draws=50, random_seed=1)
 
 
 def test_topics_without_judgments_are_told_once():
@@ -165,7 +173,7 @@ def test_topics_without_judgments_are_told_once():
     runs = be.read_collection(None, be.trec.runs_frame(whole))
     fewer = be.attach_judgments(runs, design.assign(selected=selected), begun)
     with pytest.warns(UserWarning) as said:
-        be.combined_scores(fewer, "P@10", draws=50, random_seed=1)
+        be.scores(fewer, "P@10", estimator="combined", draws=50, random_seed=1)
     assert [str(one.message).split(" and ")[0] for one in said] == ["1 topic has no judgment yet"]
 
 
@@ -176,7 +184,7 @@ def test_topics_without_documents_are_told_once():
     design = be.designs.pps_strata(fewer, budget=20)
     sampled = be.reveal(fewer, design, be.draw(design, random_seed=4))
     with pytest.warns(UserWarning) as said:
-        be.combined_scores(sampled, "P@10", draws=50, random_seed=1)
+        be.scores(sampled, "P@10", estimator="combined", draws=50, random_seed=1)
     texts = [str(one.message).split(":")[0] for one in said]
     assert texts == ["no run has documents for 1 of 8 topics (8)"]
 
@@ -185,7 +193,7 @@ def test_where_all_late_runs_are_copies_nothing_departs(sampled):
     old = be.select(sampled, runs=["run001", "run002", "run003"])
     runs = be.trec.runs_frame(old)
     late = be.add_runs(old, runs[runs["run"] == "run002"].assign(run="copy"))
-    scores = be.combined_scores(late, "P@10", draws=50, random_seed=2)
+    scores = be.scores(late, "P@10", estimator="combined", draws=50, random_seed=2)
     assert scores["group"].to_numpy().tolist() == ["contributed"] * 4
     np.testing.assert_array_equal(
         scores["interval"].sel(run="copy"), scores["interval"].sel(run="run002")
@@ -201,7 +209,7 @@ def test_measures_of_grades_need_grades(monkeypatch):
     sampled = be.reveal(one, design, be.draw(design, random_seed=1))
     told = "nDCG@5 counts grades, and all judged documents have the grade 2: take dyn alone for it"
     with pytest.raises(ValueError, match=told):
-        be.combined_scores(sampled, ["P@5", "nDCG@5"], random_seed=1)
+        be.scores(sampled, ["P@5", "nDCG@5"], estimator="combined", random_seed=1)
 
 
 def test_measures_of_grades_are_combined_with_a_model_of_grades():
@@ -211,9 +219,11 @@ def test_measures_of_grades_are_combined_with_a_model_of_grades():
     )
     design = be.designs.pps_strata(graded, budget=40)
     sampled = be.reveal(graded, design, be.draw(design, random_seed=4))
-    found = be.combined_scores(sampled, ["nDCG@10", "P@10", "P(rel=2)@5"], draws=100, random_seed=2)
+    found = be.scores(
+        sampled, ["nDCG@10", "P@10", "P(rel=2)@5"], estimator="combined", draws=100, random_seed=2
+    )
     assert found["measure"].to_numpy().tolist() == ["nDCG@10", "P@10", "P(rel=2)@5"]
-    alone = be.combined_scores(sampled, "P@10", draws=100, random_seed=2)
+    alone = be.scores(sampled, "P@10", estimator="combined", draws=100, random_seed=2)
     xr.testing.assert_equal(found.sel(measure=["P@10"]).covariance, alone.covariance)
     xr.testing.assert_equal(found.sel(measure=["P@10"]).interval, alone.interval)
     names = ["grade_model", "relevance_model", "grade_model"]
@@ -244,7 +254,7 @@ def test_what_has_no_combination_is_refused_before_the_fit(
 ):
     monkeypatch.setattr("bayeseval.combination.scores.fit", lambda *_, **__: pytest.fail("fitted"))
     with pytest.raises(ValueError, match=message):
-        be.combined_scores(sampled, measure, random_seed=1, **options)
+        be.scores(sampled, measure, estimator="combined", random_seed=1, **options)
 
 
 def test_samples_without_errors_and_other_objects_are_refused(sampled, monkeypatch):
@@ -253,13 +263,13 @@ def test_samples_without_errors_and_other_objects_are_refused(sampled, monkeypat
     design = be.designs.pps_strata(whole, budget=1, n_strata=1)
     single = be.reveal(whole, design, be.draw(design, random_seed=1))
     with pytest.raises(ValueError, match="the sample is too small to be combined with a model"):
-        be.combined_scores(single, "P@10", random_seed=1)
+        be.scores(single, "P@10", estimator="combined", random_seed=1)
     with pytest.raises(ValueError, match="needs a design with inclusion probabilities"):
-        be.combined_scores(whole, "P@10", random_seed=1)
+        be.scores(whole, "P@10", estimator="combined", random_seed=1)
     with pytest.raises(ValueError, match="a collection is a DataTree with schema"):
-        be.combined_scores(5, "P@10", random_seed=1)
+        be.scores(5, "P@10", estimator="combined", random_seed=1)
 
 
 def test_it_is_named_where_evaluate_is_asked_for_it(sampled):
-    with pytest.raises(ValueError, match="combined_scores has .*compare_draws their differences"):
+    with pytest.raises(ValueError, match="be.scores, be.compare and be.rank have it"):
         be.evaluate(sampled, "P@10", estimator="combined")

@@ -137,7 +137,7 @@ def test_comparisons_models_and_what_combines_warn_too():
     both = be.add_runs(sampled, late(sampled, "run005", "fed back", feedback))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        be.combined_scores(both, "P@10", draws=50, random_seed=1)
+        be.scores(both, "P@10", estimator="combined", draws=50, random_seed=1)
     assert sum(issubclass(one.category, RunsFollowSample) for one in caught) == 1
     for population in ("sample", "topics"):
         with pytest.warns(RunsFollowSample, match="in 1 of 7 runs: 'fed back'"):

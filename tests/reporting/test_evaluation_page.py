@@ -106,7 +106,9 @@ def test_the_model_is_fitted_to_all_runs_where_it_is_asked_to(sampled):
     asked = {"draws": 200, "random_seed": 5}
     text = evaluation_page(sampled, "P@10", learn_from="all", **asked)
     page = Page(text)
-    both = be.combined_scores(sampled, "P@10", learn_from="all", **asked).isel(measure=0)
+    both = be.scores(sampled, "P@10", estimator="combined", learn_from="all", **asked).isel(
+        measure=0
+    )
     for name, shown in ((row[0], row[1]) for row in page.rows[1:6]):
         assert shown == f"{both['estimate'].sel(run=name).item():.3f}"
     assert page.words["Model"].endswith("fitted to 5 runs")

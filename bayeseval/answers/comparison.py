@@ -1,19 +1,30 @@
 """Is one run better than another? Differences, their intervals, probabilities and tests."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.answers.enough import with_more_judgments
+from bayeseval.answers.scoring import (
+    COMBINED,
+    check_of_scores,
+    default_estimator,
+    scores,
+    with_labels,
+)
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_seed, check_whole_numbers
 from bayeseval.evaluation import compared_pairs, differences
 from bayeseval.evaluation.topic_groups import Groups, members
+from bayeseval.measures.names import parse_measures
 from bayeseval.messages import counted
 from bayeseval.rankings.comparisons import (
     PRIORS,
+    compare_draws,
     equivalence_margins,
     equivalence_probability,
     prior_weights,
@@ -23,22 +34,26 @@ from bayeseval.rankings.comparisons import (
 from bayeseval.rankings.evidence import covariance_of_differences, normal_draws, studentised
 from bayeseval.rounding import ROUNDING, ratio
 from bayeseval.significance import holm, share_at_least, student_p, tukey_randomised, upper_tail
+from bayeseval.uncertainty import anytime_p
 
+DIMS = ("measure", "comparison")
 N_DRAWS = 10_000  # of the joint distribution of the errors, for Tukey's adjustment
 
 Floats = NDArray[np.floating]
 
 
 def compare(
-    sampled: xr.DataTree,
-    measures,
+    collection_or_scores: xr.DataTree | xr.Dataset,
+    measures=None,
     *,
-    estimator: str,
+    estimator: str | None = None,
     reference: str | None = None,
     population: str | None = None,
     ci_prob: float = 0.9,
     equivalence: float | Mapping[str, float] | None = None,
-    prior: str = "normal",
+    anytime: bool = False,
+    labels: str | Sequence[str] | None = None,
+    prior: str | None = None,
     n_permutations: int = 10_000,
     random_seed: int = 0,
     topic_groups: Groups | None = None,
@@ -54,10 +69,11 @@ def compare(
 
     Parameters
     ----------
-    sampled : DataTree
-        Collection, without replicates.
-    measures, estimator
-        As for :func:`evaluate`.
+    collection_or_scores : DataTree or Dataset
+        Collection, without replicates; or combined scores or posterior draws, which have no tests
+        (:func:`rankings.compare_draws`).
+    measures, estimator, labels
+        As for :func:`scores`; by "combined" there are no tests either.
     reference : str, optional
         Compare every run with this one; by default all pairs.
     population : {"sample", "topics"}, optional
@@ -65,7 +81,10 @@ def compare(
         Coverage of each interval by itself; they are not adjusted.
     equivalence : float or mapping of measure to float, optional
         Largest difference, in the units of the measure, that has no practical meaning.
-    prior : {"normal", "flat"}
+    anytime : bool
+        Intervals and p values that hold at every look while an order is judged, by ``stat`` or
+        ``dyn`` for these topics.
+    prior : {"normal", "flat"}, optional
         Of ``probability_better``; see :func:`rankings.rank_probabilities`.
     n_permutations : int
         Of the randomised test; its p values are no smaller than 1 / (1 + n_permutations).
@@ -87,7 +106,9 @@ def compare(
         (adjusted for the comparisons of the measure: by Holm's step-down, and by the largest
         difference: for topics by randomisation, for the sample by the joint normal distribution of
         the errors). With ``equivalence``: ``probability_equivalent``, ``p_equivalence`` (the larger
-        p value of two one-sided tests) and ``equivalent``.
+        p value of two one-sided tests) and ``equivalent``. With ``anytime``: ``more_judgments``,
+        about how many documents a topic until a is known to be worse than b (by more than the
+        ``equivalence``) or not to be; 0: it is known.
 
     Raises
     ------
@@ -113,54 +134,89 @@ def compare(
     >>> (pairs.p_tukey < 0.05).values
     array([[False,  True,  True]])
     """
-    check_collection(sampled)
     _check_request(reference, prior, n_permutations, random_seed)
-    runs = sampled["run"].to_numpy()
+    of_draws = {"reference": reference, "ci_prob": ci_prob, "equivalence": equivalence}
+    if isinstance(collection_or_scores, xr.Dataset):
+        check_of_scores(measures, estimator=estimator, population=population, **options)
+        return compare_draws(collection_or_scores, prior=prior, **of_draws)
+    collection = collection_or_scores
+    check_collection(collection)
+    if estimator is None:
+        alone = anytime or population == "topics"
+        estimator = default_estimator(collection, measures, combined=not alone)
+    if estimator == COMBINED:
+        compared_pairs(collection["run"].to_numpy(), reference)  # refused before the fit
+        parsed = parse_measures(measures, relevance_level=options.get("relevance_level", 1))
+        equivalence_margins(equivalence, np.array([measure.label for measure in parsed]))
+        asked = {"population": population, "topic_groups": topic_groups, "anytime": anytime}
+        asked |= {"ci_prob": ci_prob, "random_seed": random_seed, "labels": labels}
+        combined = scores(collection, measures, estimator=estimator, **asked, **options)
+        return compare_draws(combined, prior=prior, **of_draws)
+    options = with_labels(options, labels) | {"estimator": estimator, "population": population}
+    options |= {"topic_groups": topic_groups, "ci_prob": ci_prob, "anytime": anytime}
+    runs = collection["run"].to_numpy()
     pairs = compared_pairs(runs, reference)
     all_pairs = _turned(compared_pairs(runs), pairs[1])
-    every = differences(
-        sampled, measures, estimator=estimator, pairs=all_pairs, population=population,
-        ci_prob=ci_prob, random_seed=random_seed, topic_groups=topic_groups, **options,
-    )  # fmt: skip
+    every = differences(collection, measures, pairs=all_pairs, random_seed=random_seed, **options)
     found = every.isel(comparison=np.isin(all_pairs[1], pairs[1]))
     _check_topics(found)
     margins = equivalence_margins(equivalence, found["measure"].to_numpy())
+    by_look = _at_every_look(found) if anytime else np.asarray
     estimate, error, freedom = _arrays(found)
     _warn_no_spread(found, estimate, error)
-    p_value = student_p(estimate, error, freedom)
-    if found.attrs["population"] == "topics":
-        shuffled = _of_groups(found["difference"], topic_groups)
-        p_tukey = _by_permutation(shuffled, pairs, runs, n_permutations, random_seed)
-    elif np.isnan(error).all():
-        p_tukey = np.full(estimate.shape, np.nan)
-    else:
-        matrix = [_of_pairs(of_measure, all_pairs, runs.size) for of_measure in _arrays(every)[1]]
-        z = studentised(estimate, error, freedom)
-        p_tukey = _by_joint_normal(z, error, matrix, pairs, random_seed)
-    dims = ("measure", "comparison")
-    weights = None
+    shuffled = found["difference"], topic_groups, n_permutations
+    p_tukey = by_look(_tukey(found, every, (pairs, all_pairs), runs, shuffled, random_seed))
+    p_value = by_look(student_p(estimate, error, freedom))
+    weights, prior = None, prior or "normal"
     if prior == "normal":
         of_measures = zip(*_arrays(every), strict=True)
         weights = [prior_weights(*one, n_runs=runs.size) for one in of_measures]
-    better = probability_better(estimate, error, freedom, weights)
-    over_topics = found["difference"].std("topic", ddof=1, skipna=True)
-    kept = found.drop_vars(["difference"])
-    result = kept.drop_dims("topic", errors="ignore").assign(
-        probability_better=(dims, better),
-        standardised=(dims, ratio(estimate, over_topics.transpose(*dims).to_numpy(), np.nan)),
-        p_value=(dims, p_value),
-        p_holm=(dims, holm(p_value)),
-        p_tukey=(dims, p_tukey),
+    over_topics = found["difference"].std("topic", ddof=1, skipna=True).transpose(*DIMS).to_numpy()
+    result = found.drop_vars("difference").drop_dims("topic", errors="ignore").assign(
+        probability_better=(DIMS, probability_better(estimate, error, freedom, weights)),
+        standardised=(DIMS, ratio(estimate, over_topics, np.nan)),
+        p_value=(DIMS, p_value),
+        p_holm=(DIMS, holm(p_value)),
+        p_tukey=(DIMS, p_tukey),
     )  # fmt: skip
-    result = result.assign_attrs(
-        prior=prior, reference=reference or "", n_permutations=n_permutations
-    )
-    return result if margins is None else _equivalent(result, estimate, error, freedom, margins)
+    about = {"prior": prior, "reference": reference or "", "n_permutations": n_permutations}
+    result = result.assign_attrs(about)
+    if margins is not None:
+        result = _equivalent(result, (estimate, error, freedom), margins, by_look)
+    if not anytime:
+        return result
+    limit = 0.0 if margins is None else result["equivalence"]
+    return with_more_judgments(result, collection, abs(result["estimate"] + limit))
 
 
-def _check_request(reference, prior: str, n_permutations: int, random_seed: int) -> None:
+def _tukey(found, every, pairs, runs: NDArray, shuffled, random_seed: int) -> Floats:
+    """Tukey's adjusted p values (measure, comparison) of the differences ``found``.
+
+    ``every`` has all pairs; ``pairs`` are the positions of both; ``shuffled`` what is shuffled for
+    the population of topics: differences by topic, the groups of topics, how often.
+    """
+    compared, all_pairs = pairs
+    estimate, error, freedom = _arrays(found)
+    if found.attrs["population"] == "topics":
+        difference, topic_groups, n_permutations = shuffled
+        difference = _of_groups(difference, topic_groups)
+        return _by_permutation(difference, compared, runs, n_permutations, random_seed)
+    if np.isnan(error).all():
+        return np.full(estimate.shape, np.nan)
+    matrix = [_of_pairs(of_measure, all_pairs, runs.size) for of_measure in _arrays(every)[1]]
+    z = studentised(estimate, error, freedom)
+    return _by_joint_normal(z, error, matrix, compared, random_seed)
+
+
+def _at_every_look(found: xr.Dataset) -> Callable[[Floats], Floats]:
+    """What makes a p value of one look one that holds at every look of an order."""
+    return partial(anytime_p, information=found.attrs["information"])
+
+
+def _check_request(reference, prior: str | None, n_permutations: int, random_seed: int) -> None:
     """Refuse what could only fail after the work."""
-    check_choice("prior", prior, PRIORS)
+    if prior is not None:
+        check_choice("prior", prior, PRIORS)
     check_seed(random_seed)
     check_whole_numbers(1, n_permutations=n_permutations)
     if not isinstance(reference, str | None):
@@ -264,12 +320,15 @@ def _by_joint_normal(z: Floats, error: Floats, matrices, pairs, random_seed: int
     return result
 
 
-def _equivalent(result: xr.Dataset, estimate, error, freedom, margins: Floats) -> xr.Dataset:
+def _equivalent(
+    result: xr.Dataset, arrays, margins: Floats, by_look: Callable[[Floats], Floats]
+) -> xr.Dataset:
     """Comparisons with the chance that each difference is within the margins, and the two tests."""
-    wide = margins[:, None]
+    wide, (estimate, error, freedom) = margins[:, None], arrays
     above, below = (upper_tail(sign * estimate + wide, error, freedom) for sign in (1.0, -1.0))
     probability = equivalence_probability(estimate, error, freedom, wide)
-    return with_equivalence(result, probability, np.maximum(above, below), margins)
+    p_value = 0.5 * by_look(np.minimum(2.0 * np.maximum(above, below), 1.0))
+    return with_equivalence(result, probability, p_value, margins)
 
 
 def _of_pairs(error: Floats, pairs, n_runs: int) -> Floats:

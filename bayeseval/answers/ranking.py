@@ -1,0 +1,167 @@
+"""Which ranks are possible for every run, in one call."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import xarray as xr
+
+from bayeseval.answers.scoring import (
+    COMBINED,
+    check_of_scores,
+    default_estimator,
+    scores,
+    with_labels,
+)
+from bayeseval.collection import check_collection
+from bayeseval.estimators import HAS_COVARIANCE
+from bayeseval.evaluation import (
+    default_population,
+    evaluate,
+    mean_over_topics,
+    means_with_covariance,
+)
+from bayeseval.evaluation.differences import without_defaults
+from bayeseval.evaluation.topic_groups import Groups, check_groups
+from bayeseval.messages import Message, Option
+from bayeseval.rankings.rank_probabilities import rank_probabilities
+from bayeseval.rankings.rank_sets import check_top, rank_sets
+
+ABOUT = ("standard_error", "outside_weight", "n_topics")  # of means
+
+
+def rank(
+    collection_or_scores: xr.DataTree | xr.Dataset,
+    measures=None,
+    *,
+    estimator: str | None = None,
+    top: int | None = None,
+    simultaneous: bool = True,
+    ci_prob: float = 0.9,
+    anytime: bool = False,
+    population: str | None = None,
+    prior: str | None = None,
+    topic_groups: Groups | None = None,
+    random_seed: int = 0,
+    **options,
+) -> xr.Dataset:
+    """Possible ranks of runs, groups of runs that cannot be told apart, and P(better).
+
+    :func:`rankings.rank_sets` and :func:`rankings.rank_probabilities` of the scores of
+    :func:`scores`, whose errors go together because runs share judged documents or topics.
+
+    Parameters
+    ----------
+    collection_or_scores : DataTree or Dataset
+        A collection as for :func:`scores`; or scores with their errors: combined ones, those of
+        :func:`evaluate` per topic, or posterior draws.
+    measures : str, object or list
+        As for :func:`evaluate`; of a collection alone.
+    estimator, population
+        As for :func:`scores`.
+    top : int, optional
+        Also the runs that may be among the best ``top``.
+    simultaneous : bool
+        Sets of ranks that hold for all runs at once, or for each by itself.
+    ci_prob : float
+        Probability that the sets cover the true ranks.
+    anytime : bool
+        Sets that hold at every look while an order is judged, by ``stat`` or ``dyn``.
+    prior : {"normal", "flat"}, optional
+        As for :func:`rankings.rank_probabilities`.
+    topic_groups : mapping, Series or DataArray of topic to group, optional
+        As for :func:`mean_over_topics`.
+    random_seed : int
+        Of the draws.
+    **options
+        Of :func:`scores`.
+
+    Returns
+    -------
+    Dataset (measure, run)
+        What :func:`rankings.rank_sets` returns, with ``expected_rank`` and
+        ``probability_better`` (measure, run, run_other); of means also ``standard_error``,
+        ``outside_weight`` and ``n_topics``.
+
+    Raises
+    ------
+    ValueError
+        As the functions named above; fewer than two runs.
+
+    Examples
+    --------
+    >>> import bayeseval as be
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.05, 0.06, 0.5], n_topics=20, prevalence=0.1, random_seed=1
+    ... )
+    >>> be.rank(collection, "P@10").sel(run="run003").interval.values
+    array([[1, 1]])
+    """
+    how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": random_seed}
+    if isinstance(collection_or_scores, xr.Dataset):
+        known = mean = collection_or_scores
+        check_of_scores(measures, estimator=estimator, population=population, **options)
+        how["topic_groups"] = topic_groups
+    else:
+        check_collection(collection_or_scores)
+        check_top(top, collection_or_scores.sizes["run"])
+        asked = {"estimator": estimator, "population": population, "topic_groups": topic_groups}
+        known, mean, errors = _evidence(
+            collection_or_scores, measures, ci_prob, anytime, random_seed, **asked, **options
+        )
+        how |= errors
+    sets = rank_sets(known, simultaneous=simultaneous, top=top, anytime=anytime, **how)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the same as of the sets
+        chances = rank_probabilities(known, prior=prior, **how)
+    found = sets.assign(
+        expected_rank=chances["expected_rank"], probability_better=chances["better"]
+    )
+    about = {name: mean[name] for name in ABOUT if name in mean and "topic" not in mean[name].dims}
+    found = found.assign(about).assign_attrs(prior=chances.attrs.get("prior", ""))
+    return found.assign_attrs(population=mean.attrs.get("population", "topics"))
+
+
+def _evidence(
+    collection: xr.DataTree,
+    measures,
+    ci_prob: float,
+    anytime: bool,
+    random_seed: int,
+    *,
+    estimator: str | None,
+    population: str | None,
+    topic_groups: Groups | None,
+    labels: str | Sequence[str] | None = None,
+    **options,
+) -> tuple[xr.Dataset, xr.Dataset, dict[str, Any]]:
+    """Scores with errors, their means, and options of :func:`rank_sets` that hold the errors."""
+    if estimator is None:
+        alone = anytime or population == "topics"
+        estimator = default_estimator(collection, measures, combined=not alone)
+    if estimator == COMBINED:
+        asked = {"population": population, "topic_groups": topic_groups, "anytime": anytime}
+        asked |= {"ci_prob": ci_prob, "random_seed": random_seed, "estimator": estimator}
+        mean = scores(collection, measures, labels=labels, **asked, **options)
+        return mean, mean, {}
+    over = population or default_population(estimator)
+    check_groups(topic_groups, over, collection["topic"].to_numpy())
+    options = with_labels(options, labels) | {"estimator": estimator, "ci_prob": ci_prob}
+    if over == "sample" and estimator in HAS_COVARIANCE:
+        options = without_defaults(options, "ranks count")
+        mean = means_with_covariance(collection, measures, anticipated=True, **options)
+        known = mean.drop_vars("covariance")
+        return known, known, {"covariance": mean["covariance"]}
+    if anytime or over == "sample":
+        raise ValueError(
+            Message(
+                "ranks for these topics need ",
+                Option("estimator", " or ".join(HAS_COVARIANCE)),
+                f", not '{estimator}'",
+            )
+            if over == "sample"
+            else "ranks that hold at every look are for these topics, not for a population of them"
+        )
+    known = evaluate(collection, measures, **options)
+    mean = mean_over_topics(known, population="topics", ci_prob=ci_prob, topic_groups=topic_groups)
+    return known, mean, {"topic_groups": topic_groups}

@@ -1,0 +1,106 @@
+"""One call for each question: what it chooses, and that it is what the steps give."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import bayeseval as be
+
+
+@pytest.fixture(scope="module")
+def whole() -> xr.DataTree:
+    return be.simulate.urn_collection(
+        [0.05, 0.1, 0.2, 0.3], n_topics=10, prevalence=0.1, random_seed=1
+    )
+
+
+@pytest.fixture(scope="module")
+def sampled(whole) -> xr.DataTree:
+    order = be.designs.order(whole, random_seed=1)
+    return be.reveal(whole, order, be.draw(order, budget=40))
+
+
+def test_scores_choose_the_estimator_and_the_population(whole, sampled):
+    judged = be.scores(whole, ["P@10", "AP"])
+    steps = be.evaluate(whole, ["P@10", "AP"], estimator="assumed")
+    xr.testing.assert_identical(judged, be.mean_over_topics(steps, population="topics"))
+    assert be.scores(sampled, "P@10").attrs["estimator"] == "combined"
+    for asked in ({"population": "topics"}, {"anytime": True}):
+        assert be.scores(sampled, "P@10", **asked).attrs["estimator"] == "dyn"
+    stat = be.scores(sampled, "P@10", estimator="stat")
+    xr.testing.assert_identical(
+        stat, be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="stat"))
+    )
+
+
+def test_a_sample_that_lists_itself_alone_and_one_with_replacement_have_their_estimators(whole):
+    drawn = be.designs.with_replacement(whole, budget=20)
+    one = be.reveal(whole, drawn, be.draw(drawn, n_draws=40, random_seed=1))
+    found = be.scores(one, "P@10")
+    assert (found.attrs["estimator"], found.attrs["population"]) == ("importance", "sample")
+
+
+def test_labels_are_what_dyn_corrects(sampled):
+    pairs = sampled.to_dataset()
+    topic = pairs["topic"].to_numpy()[pairs["pair_topic"].to_numpy()]
+    frame = {"topic": topic, "document": pairs["document"].to_numpy(), "value": 0.5}
+    labelled = be.add_predictions(sampled, "judge", pd.DataFrame(frame))
+    found = be.scores(labelled, "P@10", estimator="dyn", labels="judge")
+    steps = be.evaluate(labelled, "P@10", estimator="dyn", predictor=("pooled", ["judge"]))
+    xr.testing.assert_identical(found, be.mean_over_topics(steps))
+
+
+def test_ranks_and_differences_of_a_collection_are_those_of_its_scores(sampled):
+    combined = be.scores(sampled, "P@10", draws=100, random_seed=1)
+    ranked = be.rank(sampled, "P@10", draws=100, random_seed=1)
+    sets = be.rankings.rank_sets(combined, simultaneous=True, random_seed=1)
+    for name in ("interval", "separated"):
+        np.testing.assert_array_equal(ranked[name], sets[name])
+    xr.testing.assert_identical(ranked, be.rank(combined, random_seed=1))
+    pairs = be.compare(sampled, "P@10", draws=100, random_seed=1)
+    xr.testing.assert_identical(pairs, be.rankings.compare_draws(combined))
+    xr.testing.assert_identical(pairs, be.compare(combined))
+
+
+def test_ranks_by_dyn_have_the_errors_of_all_pairs(sampled):
+    ranked = be.rank(sampled, "P@10", estimator="dyn", top=2, random_seed=3)
+    errors = be.covariance(sampled, "P@10", estimator="dyn", anticipated=True)
+    mean = be.scores(sampled, "P@10", estimator="dyn")
+    sets = be.rankings.rank_sets(mean, covariance=errors, simultaneous=True, top=2, random_seed=3)
+    for name in ("estimate", "interval", "separated", "best", "tie_group"):
+        np.testing.assert_array_equal(ranked[name], sets[name])
+    chances = be.rankings.rank_probabilities(mean, covariance=errors, random_seed=3)
+    np.testing.assert_array_equal(ranked.expected_rank, chances.expected_rank)
+    assert ranked.probability_better.sizes["run_other"] == 4
+
+
+def test_ranks_of_complete_judgments_go_by_the_topics(whole):
+    ranked = be.rank(whole, "P@10")
+    scores = be.evaluate(whole, "P@10", estimator="assumed")
+    sets = be.rankings.rank_sets(scores, simultaneous=True)
+    np.testing.assert_array_equal(ranked.interval, sets.interval)
+    assert ranked.attrs["population"] == "topics"
+
+
+REFUSED = [
+    (be.scores, {"estimator": "combined", "population": "topics"}, "are for these topics"),
+    (be.scores, {"estimator": "combined", "outside": "error"}, "has no option outside"),
+    (be.scores, {"estimator": "dyn", "labels": "nobody"}, "nobody"),
+    (be.rank, {"top": 9}, "top must be a number of runs from 1 to 4"),
+    (be.rank, {"estimator": "condensed", "population": "sample"}, "ranks for these topics need"),
+]
+
+
+@pytest.mark.parametrize(("function", "asked", "message"), REFUSED)
+def test_what_cannot_be_answered_is_refused(sampled, function, asked, message):
+    with pytest.raises(ValueError, match=message):
+        function(sampled, "P@10", **asked)
+
+
+def test_what_is_asked_of_a_collection_is_refused_where_scores_are_given(sampled):
+    scores = be.scores(sampled, "P@10", draws=50)
+    with pytest.raises(ValueError, match="measures is for a collection; scores have been given"):
+        be.rank(scores, "P@10")
+    with pytest.raises(ValueError, match="estimator is for a collection"):
+        be.compare(scores, estimator="dyn")
