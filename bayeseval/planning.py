@@ -18,6 +18,7 @@ from bayeseval.collection.labels import without_judgment
 from bayeseval.collection.origin import run_coords
 from bayeseval.collection.schema import label_names
 from bayeseval.designs import draw, order, reveal
+from bayeseval.designs.judging_list import information
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.estimators.counts import CountsMisfit
 from bayeseval.evaluation import differences
@@ -29,6 +30,7 @@ from bayeseval.frame.frame import Frame
 from bayeseval.messages import Message, Option
 from bayeseval.progress import track
 from bayeseval.rounding import ROUNDING
+from bayeseval.uncertainty import anytime_ratio, normal_quantile
 
 Floats = NDArray[np.floating]
 
@@ -46,17 +48,17 @@ def plan(
     fitted: xr.DataTree | None = None,
     relevance_level: int = 1,
     ci_prob: float = 0.9,
+    anytime: bool = False,
     n_worlds: int = 6,
     n_samples: int = 4,
     random_seed: int,
 ) -> xr.Dataset:
     r"""Expected errors of new samples, by the number of judgments and of topics.
 
-    Of a **sample** (a pilot, with its design) the unjudged documents get their relevance from
-    posterior draws of ``relevance_model`` (``grade_model`` where a measure counts grades): each
-    draw is a world whose truth is known. Of a collection **without a design**,
-    such as last year's track, the judgments are that truth, and the judged documents the frame. In
-    each world a :func:`designs.order` is judged to every budget, again and again, and estimated.
+    Of a **sample** (a pilot, with its design) posterior draws of a model of documents are worlds
+    whose truth is known. Of a collection **without a design**, such as last year's track, the
+    judgments are that truth, and the judged documents the frame. In each world a
+    :func:`designs.order` is judged to every budget, again and again, and estimated.
 
     With T topics in the collection and T' planned, errors e of scores and of differences are
 
@@ -78,11 +80,12 @@ def plan(
     half_width : float, optional
         Target half-width of the intervals, for ``budget_needed``.
     population : {"sample", "topics"}
-        Whether errors are about these topics or the topics that they represent.
+    anytime : bool
+        Of intervals that hold at every look, for these topics.
     fitted : DataTree, optional
         Fit of the model to the sample; default: by ``approximation="laplace"``.
     n_worlds, n_samples, random_seed : int
-        Worlds and samples of each (with known truth one world with all samples), and the seed.
+        Worlds and samples of each (with known truth one world with all samples).
 
     Returns
     -------
@@ -92,8 +95,9 @@ def plan(
         (measure, budget, n_topics) of two runs, median over pairs; ``detectable``: the difference
         whose interval by :func:`compare` excludes 0 four times in five (:math:`z_{.8}` such errors
         more than its mean half-width, of at most 20 runs and 6 samples); ``judgments`` (budget,
-        n_topics) in all; with ``half_width`` also ``budget_needed`` (measure, n_topics): judgments
-        per topic at which the median run has it, NaN where the largest budget is not enough.
+        n_topics) in all; with ``half_width`` also ``budget_needed`` (measure, n_topics), per topic,
+        for the median run; NaN where the largest budget is not enough; with ``anytime`` also
+        ``length_ratio`` (budget) to the intervals of a single look.
 
     Raises
     ------
@@ -102,8 +106,8 @@ def plan(
 
     Notes
     -----
-    For "sample" the intervals keep the degrees of freedom of the topics here. There is no plan for
-    combined scores: in worlds of the model's own they would look better than they are.
+    There is no plan for combined scores: in worlds of the model's own they would look better than
+    they are.
 
     References
     ----------
@@ -123,6 +127,13 @@ def plan(
     """
     _check_request(collection, estimator, half_width, fitted)
     check_option(population=population)
+    if anytime and population == "topics":
+        raise ValueError(
+            Message(
+                "intervals that hold at every look are planned for these topics; leave out ",
+                Option("population", "topics"),
+            )
+        )
     check_ci_prob(ci_prob)
     check_seed(random_seed)
     check_whole_numbers(1, n_worlds=n_worlds, n_samples=n_samples)
@@ -139,7 +150,7 @@ def plan(
     samples = n_samples if len(worlds) > 1 else n_worlds * n_samples
     named = estimator if predictor is None else (estimator, predictor)
     options = {"estimators": [named], "n_replicates": samples, "ci_prob": ci_prob}
-    options["relevance_level"] = relevance_level
+    options |= {"relevance_level": relevance_level, "anytime": anytime}
     with topics_said(), warnings.catch_warnings():
         if "design" in collection.children:  # a world of a model is unlike the pilot's
             warnings.simplefilter("ignore", CountsMisfit)
@@ -153,6 +164,8 @@ def plan(
     scale = xr.DataArray(n_here / topics, dims="n_topics", coords={"n_topics": topics})
     result = _planned(mean, scale, population, ci_prob)
     result["judgments"] = mean["judgments"] / scale
+    if anytime:
+        result["length_ratio"] = mean["length_ratio"]
     if half_width is not None:
         judged = mean["judgments"] / n_here
         result["budget_needed"] = _budget_needed(result["half_width"], judged, half_width)
@@ -255,15 +268,18 @@ def _mean_errors(
     options: dict,
 ) -> xr.Dataset:
     """Errors of the samples of every budget, mean over the worlds, and their judgments."""
-    parts = []
+    parts, options = [], options.copy()
+    anytime, quantile = options.pop("anytime"), normal_quantile(options["ci_prob"])
     for budget in track(budgets, "planning"):
         designs = _orders(worlds, budget, labels)
+        longer = float(anytime_ratio(quantile, information(designs[0]))) if anytime else 1.0
         drawn = [
             # the seeds are the same for all budgets, which are compared
             replicate(world, design, measures, random_seed=seed + place, **options)
             for place, (world, design) in enumerate(zip(worlds, designs, strict=True))
         ]
-        errors = xr.concat([_errors(one.isel(estimator=0, drop=True)) for one in drawn], "world")
+        drawn = [_errors(one.isel(estimator=0, drop=True), longer) for one in drawn]
+        errors = xr.concat(drawn, "world").assign(length_ratio=longer)
         number = float(designs[0]["stratum_sample_size"].sum())
         parts.append(errors.mean("world").assign(judgments=number))
     return xr.concat(parts, "budget").assign_coords(budget=budgets)
@@ -288,7 +304,7 @@ def _difference_widths(
     (named,) = options["estimators"]
     name, predictor = (named, None) if isinstance(named, str) else named
     request = {"estimator": name, "predictor": predictor, "random_seed": seed}
-    request |= {option: options[option] for option in ("ci_prob", "relevance_level")}
+    request |= {name: options[name] for name in ("ci_prob", "relevance_level", "anytime")}
     widths = []
     for budget in track(budgets, "planning differences"):
         halves = []
@@ -302,16 +318,16 @@ def _difference_widths(
     return xr.concat(widths, "budget").assign_coords(budget=budgets)
 
 
-def _errors(drawn: xr.Dataset) -> xr.Dataset:
-    """Half-widths, coverage and errors of the samples of one world."""
+def _errors(drawn: xr.Dataset, longer: float) -> xr.Dataset:
+    """Half-widths, coverage and errors of the samples of one world, of intervals made longer."""
     error = drawn["estimate"] - drawn["truth"]
-    lower, upper = drawn["lower"] - ROUNDING, drawn["upper"] + ROUNDING
-    covered = (lower <= drawn["truth"]) & (drawn["truth"] <= upper)
+    half = 0.5 * longer * (drawn["upper"] - drawn["lower"])
+    covered = abs(error) <= half + ROUNDING
     score = drawn["truth_by_topic"].dropna("topic", how="all")
     deviation = score - score.mean("topic")
     return xr.Dataset(
         {
-            "half": 0.5 * (drawn["upper"] - drawn["lower"]).mean("replicate"),
+            "half": half.mean("replicate"),
             "coverage": covered.where(drawn["lower"].notnull()).mean(["replicate", "run"]),
             "square": _products(error, "replicate") / error.sizes["replicate"],
             "spread": _products(deviation, "topic") / max(score.sizes["topic"] - 1, 1),

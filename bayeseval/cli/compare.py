@@ -252,7 +252,7 @@ def _fail_if_worse(rows: DataFrame, margin: float, *, anytime: bool) -> None:
         first = open_ones.loc[open_ones["more_judgments"].idxmax()]
         raise ValueError(
             f"--fail-if-worse cannot tell yet: {len(open_ones)} of "
-            f"{counted(len(rows), 'comparison')} are open, and about "
+            f"{counted(len(rows), 'comparison')} {'is' if len(rows) == 1 else 'are'} open; about "
             f"{first['more_judgments']} more documents of each topic would tell "
             f"{first['measure']} of {first['run_a']} if its estimate stays as it is"
         )

@@ -7,6 +7,8 @@ from bayeseval.cli.options import Array, DataArray, Dataset, DataTree
 from bayeseval.cli.output import note
 from bayeseval.messages import SHOWN, counted, some_of, span
 
+STRATA = ("topic", "size", "sample_size")
+
 
 def note_scores(collection: DataTree, mean: Dataset) -> None:
     """Say what is left out, missing or unknown of means over topics."""
@@ -108,8 +110,17 @@ def note_progress(collection: DataTree, design: Dataset) -> None:
     whole = dict(zip(design["topic"].to_numpy(), size, strict=True))
     of = [int(whole[topic]) for topic in collection["topic"].to_numpy()[judged]]
     note(f"judged {span(number)} of {span(of)} documents a topic")
-    empty = collection["design/stratum_sample_size"].to_numpy() == 0
-    waiting = np.unique(collection["design/stratum_topic"].to_numpy()[empty])
+    strata = {name: collection[f"design/stratum_{name}"].to_numpy() for name in STRATA}
+    going_on = (strata["sample_size"] > 0) & (strata["sample_size"] < strata["size"])
+    depth = np.full(judged.size, np.iinfo(np.int64).max)
+    np.minimum.at(depth, strata["topic"][going_on], strata["sample_size"][going_on])
+    depth = depth[np.isin(np.arange(judged.size), strata["topic"][going_on])]
+    if depth.size and np.ptp(depth) > 1:
+        note(
+            f"topics are judged to unlike depths, {span(depth.tolist())} rounds: intervals are "
+            "right if this is not because of grades"
+        )
+    waiting = np.unique(strata["topic"][strata["sample_size"] == 0])
     if n_waiting := int(judged[waiting].sum()):
         note(
             f"in {counted(n_waiting, 'topic')} no document that only later runs have is judged: "

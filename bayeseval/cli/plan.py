@@ -18,7 +18,7 @@ from bayeseval.cli.options import (
 )
 from bayeseval.cli.output import note, working, write_result
 from bayeseval.cli.reading import check_level, check_measures, predictor_of, read_judged
-from bayeseval.cli.tables import OVER, add_cells, as_rows, new_table, number_cell
+from bayeseval.cli.tables import OVER, add_cells, as_rows, intervals_said, new_table, number_cell
 from bayeseval.messages import counted, percent
 
 KEYS = ["measure", "budget", "n_topics"]
@@ -47,6 +47,7 @@ def plan(
     predictor: option.Predictor = None,
     relevance_level: option.RelevanceLevel = 1,
     ci_prob: option.CiProb = 0.9,
+    anytime: option.Anytime = False,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     format: option.TidyFormat = None,
     output: option.OutputFile = None,
@@ -72,6 +73,7 @@ def plan(
             n_topics=n_topics,
             half_width=half_width,
             relevance_level=relevance_level,
+            anytime=anytime,
             random_seed=seed,
             **options,
         )
@@ -79,6 +81,7 @@ def plan(
     note_missing_topics(collection, zero=True)
     _note_plan(collection, planned, half_width)
     about = {name: options[name] for name in ("estimator", "population", "ci_prob")}
+    about |= {"anytime": True} if anytime else {}
     write_result(as_rows(_rows(planned), about, written, _table), output)
 
 
@@ -113,6 +116,12 @@ def _note_plan(collection: DataTree, planned: Dataset, half_width: float | None)
             f"{', '.join(map(str, budgets[too_large.to_numpy()].tolist()))}; "
             "they are judged in full there"
         )
+    if "length_ratio" in planned:
+        ratios = ", ".join(f"{ratio:.2f}" for ratio in planned["length_ratio"].to_numpy())
+        note(
+            f"intervals that hold at every look are {ratios} times as long as those of a single "
+            "look, by budget"
+        )
     if half_width is None:
         return
     needed = planned["budget_needed"]
@@ -129,7 +138,8 @@ def _note_plan(collection: DataTree, planned: Dataset, half_width: float | None)
 def _table(rows: DataFrame, about: dict) -> Table:
     """A line for each measure, budget and number of topics."""
     level = percent(about["ci_prob"])
-    title = f"{about['estimator']}, {level} intervals over {OVER[about['population']]}, planned"
+    over = OVER[about["population"]]
+    title = f"{about['estimator']}, {level} {intervals_said(about)} over {over}, planned"
     numbers = ["per topic", "topics", "in all", "+-", "widest", "detectable"]
     table = new_table(title, ("measure",), numbers)
     for measure, of_measure in rows.groupby("measure", sort=False):

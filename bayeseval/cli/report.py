@@ -41,6 +41,7 @@ def report(
     learn_from: option.LearnFrom = "design",
     relevance_level: option.RelevanceLevel = 1,
     ci_prob: option.CiProb = 0.9,
+    anytime: option.Anytime = False,
     draws: Annotated[
         int, typer.Option(min=1, help="Posterior draws of the model, of each of four chains.")
     ] = 1000,
@@ -58,6 +59,8 @@ def report(
     option.check_page(output)
     labels = check_measures(measure, relevance_level, estimator)
     combining = estimator == COMBINED
+    if combining and anytime:
+        raise ValueError("--anytime: combined intervals are of one look; leave out --estimator")
     if combining and not model:
         raise ValueError("--estimator combined goes with the model, not with --no-model")
     if learn_from != "design" and (not model or estimator not in (None, "dyn", COMBINED)):
@@ -80,6 +83,7 @@ def report(
             learn_from=learn_from,
             relevance_level=relevance_level,
             ci_prob=ci_prob,
+            anytime=anytime,
             draws=draws,
             title=title,
             random_seed=seed,

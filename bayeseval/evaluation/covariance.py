@@ -105,6 +105,7 @@ def means_with_covariance(
     *,
     estimator: str,
     ci_prob: float = 0.9,
+    anytime: bool = False,
     anticipated: bool = False,
     **options,
 ) -> xr.Dataset:
@@ -115,7 +116,7 @@ def means_with_covariance(
     problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
     check_one_sample(sampled, "covariances are of one sample")
     scores = evaluated(problem)
-    mean = mean_over_topics(scores, ci_prob=ci_prob)
+    mean = mean_over_topics(scores, ci_prob=ci_prob, anytime=anytime)
     return mean.assign(covariance=_covariance(problem, anticipated, mean))
 
 

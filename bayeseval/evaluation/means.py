@@ -16,6 +16,7 @@ from bayeseval.evaluation.topic_groups import (
 from bayeseval.messages import Message, Option
 from bayeseval.uncertainty import (
     PREDICTED_FREEDOM,
+    SHORTEST,
     anticipated_part,
     anytime_ratio,
     degrees_of_freedom,
@@ -110,7 +111,6 @@ def mean_over_topics(
     n_topics = known.sum("topic")
     mean = estimate.mean("topic", skipna=True)
     design_error, error, freedom = _errors_of_means(scores, known)
-    of_design = error
     if population == "topics":
         variance, freedom = _over_topics(estimate, mean, topic_groups)
         # what all topics share, by one model of their counts, does not show as a spread
@@ -125,7 +125,7 @@ def mean_over_topics(
             "degrees_of_freedom": freedom,
             "interval": interval(
                 mean,
-                at_every_look(scores, error, of_design, ci_prob) if anytime else error,
+                _every_look(scores, population, ci_prob) * error if anytime else error,
                 ci_prob=ci_prob,
                 degrees_of_freedom=freedom,
             ),
@@ -140,10 +140,8 @@ def mean_over_topics(
     return result if design_error.notnull().any() else result.drop_vars("design_error")
 
 
-def at_every_look(
-    scores: xr.Dataset, error: xr.DataArray, of_design: xr.DataArray, ci_prob: float
-) -> xr.DataArray:
-    """Error for an interval that holds at every look: the design's part is longer, no other."""
+def _every_look(scores: xr.Dataset, population: str, ci_prob: float) -> float:
+    """What multiplies intervals so that they hold at every look while an order is judged."""
     if "information" not in scores.attrs:
         raise ValueError(
             Message(
@@ -154,8 +152,10 @@ def at_every_look(
             )
         )
     check_ci_prob(ci_prob)
-    ratio = anytime_ratio(normal_quantile(ci_prob), scores.attrs["information"])
-    return (error**2 + (ratio**2 - 1.0) * np.minimum(of_design, error) ** 2) ** 0.5
+    information = scores.attrs["information"]
+    if population == "topics":  # the error that topics add stays, and bounds what can be known
+        information = min(information, SHORTEST)
+    return float(anytime_ratio(normal_quantile(ci_prob), information))
 
 
 def _over_topics(

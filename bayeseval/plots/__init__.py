@@ -13,6 +13,7 @@ from bayeseval.plots.planned import plot_plan
 from bayeseval.plots.ranks import plot_better, plot_rank_probabilities, plot_rank_sets
 from bayeseval.plots.reliability import plot_reliability
 from bayeseval.plots.scores import plot_scores
+from bayeseval.plots.watched import plot_watched
 
 __all__ = [
     "plot_better",
@@ -26,4 +27,5 @@ __all__ = [
     "plot_reliability",
     "plot_scores",
     "plot_topics",
+    "plot_watched",
 ]

@@ -59,7 +59,8 @@ class Answers:
         """With ranks by ``source``, which are scores with errors, of two runs or more."""
         sets = chances = None
         if source.sizes["run"] > 1:
-            sets = be.rankings.rank_sets(source, **options)
+            anytime = bool(scores.attrs.get("anytime"))
+            sets = be.rankings.rank_sets(source, anytime=anytime, **options)
             chances = be.rankings.rank_probabilities(source, **options)
         return cls(name, scores, sets, chances, compared)
 
@@ -97,6 +98,7 @@ def evaluation_page(
     learn_from: str | Sequence[str] = "design",
     relevance_level: int = 1,
     ci_prob: float = 0.9,
+    anytime: bool = False,
     draws: int = 1000,
     title: str | None = None,
     notes: Sequence[str] = (),
@@ -127,6 +129,8 @@ def evaluation_page(
         Lowest relevant grade.
     ci_prob : float
         Coverage of the intervals.
+    anytime : bool
+        Intervals and ranks that hold at every look, by the design alone.
     draws : int
         Posterior draws of each of four chains, as for :func:`fit`.
     title : str, optional
@@ -167,8 +171,10 @@ def evaluation_page(
     for text in notes:
         cautions.add(text)
     with cautions.of_warnings():
-        answers = _design_answers(sampled, measures, options, random_seed, cautions)
-        both = _combined(sampled, answers, options, fitting, cautions) if model else None
+        looks = {"anytime": anytime}
+        answers = _design_answers(sampled, measures, options | looks, random_seed, cautions)
+        combining = model and not anytime
+        both = _combined(sampled, answers, options, fitting, cautions) if combining else None
     _note_scores(answers.scores, cautions)
     sections, named = [], set()
     for label in answers.scores["measure"].to_numpy().tolist():
@@ -216,8 +222,10 @@ def _design_answers(
         ranking["covariance"] = mean["covariance"]
         source = mean = mean.drop_vars("covariance")
     else:
+        anytime = options.pop("anytime")
         source = be.evaluate(sampled, measures, **options)
-        mean = be.mean_over_topics(source, population="topics", ci_prob=ci_prob)
+        asked = {"population": "topics", "ci_prob": ci_prob, "anytime": anytime}
+        mean = be.mean_over_topics(source, **asked)
     _note_missing_topics(sampled, notes)
     if mean["standard_error"].isnull().any():
         if mean.sizes["run"] > 1:
@@ -381,7 +389,8 @@ def _method(
     """Design, options and versions; ``attrs`` are those of the scores."""
     estimator, predictor = options["estimator"], options["predictor"]
     over = "these topics" if estimator in HAS_COVARIANCE else "topics like these"
-    named = {"Intervals": f"{percent(options['ci_prob'])}, for {over}"}
+    looks = ", at every look while judging goes on" if attrs.get("anytime") else ""
+    named = {"Intervals": f"{percent(options['ci_prob'])}, for {over}{looks}"}
     if "design" in sampled.children:
         design = sampled["design"].attrs
         named["Design"] = f"{design.get('name', 'given')} ({design['scheme']})"

@@ -185,6 +185,11 @@ def meanings(
     if scores["interval"].notnull().any():
         source = f"By {estimator} alone: " if combined else f"By {estimator}: "
         words[f"{level} interval"] = source + covered.format(level=level)
+        if scores.attrs.get("anytime"):
+            words[f"{level} interval"] += (
+                " This holds at every look while judging goes on, also for who stops when an "
+                "interval suits."
+            )
     if degrees_of_freedom(scores):
         words["Degrees of freedom"] = freedom
     if ranked:

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-FIRST = 0.6  # rho over the information of the first round: shortest at about four times that
+FIRST = 0.6  # rho over the information of the first round
+SHORTEST = 4.0  # times that information: there bounds are shortest, in errors of one look
 
 
 def anytime_ratio(quantile, information: float):

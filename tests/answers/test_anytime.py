@@ -118,14 +118,31 @@ def test_where_all_is_judged_an_interval_has_no_length(collection, order):
     assert float(abs(always.interval - always.estimate).max()) < 1e-12
 
 
-def test_for_a_population_the_part_of_the_topics_is_that_of_one_look(watched):
+@pytest.mark.parametrize("budget", [40, 200])
+def test_for_a_population_the_bound_does_not_grow_with_what_is_known_of_these_topics(budget):
+    whole = be.simulate.demo_collection()
+    runs = be.select(whole, runs=whole["run"].values[1:4].tolist())
+    design = be.designs.order(runs, random_seed=1)
+    sampled = be.reveal(runs, design, be.draw(design, budget=budget))
     asked = {"estimator": "dyn", "population": "topics"}
-    once, always = (be.scores(watched, "P@10", anytime=one, **asked) for one in (False, True))
-    these = be.scores(watched, "P@10", estimator="dyn")
-    ratio = anytime_ratio(ndtri(0.95), always.attrs["information"])
-    added = (ratio**2 - 1.0) * np.minimum(these.standard_error, once.standard_error) ** 2
-    expected = once.interval.diff("ci_bound") * np.sqrt(1.0 + added / once.standard_error**2)
-    xr.testing.assert_allclose(always.interval.diff("ci_bound"), expected)
+    once, always = (be.scores(sampled, "P@10", anytime=one, **asked) for one in (False, True))
+    ratio = always.interval.diff("ci_bound") / once.interval.diff("ci_bound")
+    information = always.attrs["information"]
+    assert (information < 4) == (budget == 40)
+    np.testing.assert_allclose(ratio, anytime_ratio(ndtri(0.95), min(information, 4.0)))
+
+
+@pytest.mark.parametrize("topics", [0.0, 0.2, 1.0])
+def test_a_population_is_missed_at_any_look_in_no_more_than_the_share_asked_for(topics):
+    """An error of the topics that stays, and one of the design that falls from 1."""
+    information = np.geomspace(1.0, 50.0, 200)
+    random = np.random.default_rng(2)
+    steps = np.sqrt(np.diff(information, prepend=0.0))
+    walk = np.cumsum(random.standard_normal((20_000, 200)) * steps, axis=1) / information
+    error = np.abs(walk + topics * random.standard_normal((20_000, 1)))
+    ratio = [anytime_ratio(ndtri(0.95), min(one, 4.0)) for one in information]
+    bound = ndtri(0.95) * np.array(ratio) * np.sqrt(topics**2 + 1.0 / information)
+    assert 0.01 < (error > bound).any(axis=1).mean() < 0.1
 
 
 def test_more_judgments_are_as_many_as_the_length_asked_for_takes(watched):
