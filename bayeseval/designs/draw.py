@@ -43,7 +43,7 @@ def draw(
     until they have as many distinct pairs as the budget (or all pairs that can be drawn); the
     result is how often each pair was drawn. The sample of an order is the beginning of every
     topic's list. With a seed or replicates its strata are shuffled again, independently in each
-    replicate.
+    replicate; with the same seed a larger budget goes on with the same lists.
 
     Parameters
     ----------

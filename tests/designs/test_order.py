@@ -160,6 +160,15 @@ def test_later_runs_bring_the_documents_of_the_rounds_that_are_judged(collection
     assert total.groupby("topic").size().tolist() == [6, 6] and not total.duplicated().any()
 
 
+def test_samples_with_one_seed_go_on_with_the_same_lists(order):
+    before = None
+    for budget in range(3, 9):
+        drawn = be.draw(order, budget=budget, n_replicates=4, random_seed=3)
+        assert before is None or not (before & ~drawn).any()
+        before = drawn
+    assert (drawn != drawn[0]).any()
+
+
 def test_every_shuffle_is_as_likely_and_so_is_every_stratum_at_the_beginning(collection):
     runs, seeds = runs_of(collection, "c"), range(240)
     whole = [be.designs.order(runs, budget=2, random_seed=seed) for seed in seeds]
