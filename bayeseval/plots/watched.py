@@ -96,7 +96,8 @@ def plot_watched(
             once = np.array([_of_one_look(one) for one in of_run])
             ax.plot(number, once, ":", color=color, linewidth=0.9)
     if truth is not None:
-        known = of_measure(truth["estimate"] if isinstance(truth, xr.Dataset) else truth, measure)
+        known = truth["estimate"] if isinstance(truth, xr.Dataset) else truth
+        known = of_measure(known, name_of(last, measure), "truth")
         for run, color in zip(shown_runs(known, chosen, "truth"), COLORS, strict=False):
             ax.axhline(known.sel(run=run).item(), color=color, linewidth=0.9, linestyle="--")
     ax.set_xlabel("judgments per topic")
