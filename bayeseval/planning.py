@@ -22,6 +22,7 @@ from bayeseval.designs.judging_list import information
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.estimators.counts import CountsMisfit
 from bayeseval.evaluation import differences
+from bayeseval.evaluation.looks import ONE_LOOK
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scores import TopicsUnjudged, topics_said, warn_unranked
 from bayeseval.experiments import replicate
@@ -91,13 +92,13 @@ def plan(
     -------
     Dataset
         ``half_width`` and ``error`` (measure, budget, n_topics, run): mean half-width of the
-        intervals, and root mean square error; ``coverage`` (measure, budget); ``difference_error``
-        (measure, budget, n_topics) of two runs, median over pairs; ``detectable``: the difference
-        whose interval by :func:`compare` excludes 0 four times in five (:math:`z_{.8}` such errors
-        more than its mean half-width, of at most 20 runs and 6 samples); ``judgments`` (budget,
-        n_topics) in all; with ``half_width`` also ``budget_needed`` (measure, n_topics), per topic,
-        for the median run; NaN where the largest budget is not enough; with ``anytime`` also
-        ``length_ratio`` (budget) to the intervals of a single look.
+        intervals, and root mean square error; ``coverage`` at one look (measure, budget);
+        ``difference_error`` (measure, budget, n_topics) of two runs, median over pairs;
+        ``detectable``: the difference whose interval excludes 0 four times in five (:math:`z_{.8}`
+        such errors more than its mean half-width, of at most 20 runs and 6 samples); ``judgments``
+        (budget, n_topics) in all; with ``half_width`` also ``budget_needed`` (measure, n_topics),
+        per topic, for the median run, NaN where the largest budget is not enough; with ``anytime``
+        also ``length_ratio`` (budget) to the intervals of a single look.
 
     Raises
     ------
@@ -106,12 +107,11 @@ def plan(
 
     Notes
     -----
-    There is no plan for combined scores: in worlds of the model's own they would look better than
-    they are.
+    There is no plan for combined scores: in a model's own worlds they look better than they are.
 
     References
     ----------
-    Webber, Moffat and Zobel, "Statistical power", CIKM 2008, doi:10.1145/1458082.1458158.
+    Webber, Moffat and Zobel (2008), doi:10.1145/1458082.1458158.
 
     Examples
     --------
@@ -128,12 +128,7 @@ def plan(
     _check_request(collection, estimator, half_width, fitted)
     check_option(population=population)
     if anytime and population == "topics":
-        raise ValueError(
-            Message(
-                "intervals that hold at every look are planned for these topics; leave out ",
-                Option("population", "topics"),
-            )
-        )
+        raise ValueError(ONE_LOOK)
     check_ci_prob(ci_prob)
     check_seed(random_seed)
     check_whole_numbers(1, n_worlds=n_worlds, n_samples=n_samples)

@@ -1,7 +1,7 @@
 """Is one run better than another? Differences, their intervals, probabilities and tests."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from bayeseval.answers.enough import with_more_judgments
 from bayeseval.answers.scoring import (
     COMBINED,
-    check_of_scores,
     default_estimator,
+    refuse_options_of_collections,
     scores,
     with_labels,
 )
@@ -34,7 +34,7 @@ from bayeseval.rankings.comparisons import (
 from bayeseval.rankings.evidence import covariance_of_differences, normal_draws, studentised
 from bayeseval.rounding import ROUNDING, ratio
 from bayeseval.significance import holm, share_at_least, student_p, tukey_randomised, upper_tail
-from bayeseval.uncertainty import anytime_p
+from bayeseval.uncertainty import at_one_look, normal_quantile
 
 DIMS = ("measure", "comparison")
 N_DRAWS = 10_000  # of the joint distribution of the errors, for Tukey's adjustment
@@ -62,16 +62,14 @@ def compare(
     r"""Differences between all pairs of runs, or of all runs from one, with their uncertainty.
 
     For the population of topics (the default for ``assumed`` and whatever has no design covariance)
-    the scores are paired by topic: Student's t. For these topics (``"sample"``, the default for
-    ``stat`` and ``dyn``) the error is that of the sample of documents, which the two runs share:
-    the design variance of the difference, with its anticipated variance (:func:`mean_over_topics`).
-    For other estimators it is unknown (NaN).
+    the scores are paired by topic: Student's t. For these topics (the default for ``stat`` and
+    ``dyn``) the error is the design's of the difference, since both runs share judged documents
+    (:func:`mean_over_topics`). For other estimators it is unknown (NaN).
 
     Parameters
     ----------
     collection_or_scores : DataTree or Dataset
-        Collection, without replicates; or combined scores or posterior draws, which have no tests
-        (:func:`rankings.compare_draws`).
+        Collection; or combined scores or posterior draws, which have no tests.
     measures, estimator, labels
         As for :func:`scores`; by "combined" there are no tests either.
     reference : str, optional
@@ -101,14 +99,14 @@ def compare(
     Dataset (measure, comparison)
         Coords ``run_a`` and ``run_b``; ``estimate`` (mean score of a less that of b),
         ``standard_error`` with ``degrees_of_freedom``, ``interval``; ``probability_better`` (a is
-        truly better); ``standardised`` (difference over the standard deviation of the differences
-        over topics); ``p_value`` (two-sided, of no difference), ``p_holm`` and ``p_tukey``
-        (adjusted for the comparisons of the measure: by Holm's step-down, and by the largest
-        difference: for topics by randomisation, for the sample by the joint normal distribution of
-        the errors). With ``equivalence``: ``probability_equivalent``, ``p_equivalence`` (the larger
-        p value of two one-sided tests) and ``equivalent``. With ``anytime``: ``more_judgments``,
-        about how many documents a topic until a is known to be worse than b (by more than the
-        ``equivalence``) or not to be; 0: it is known.
+        truly better; of one look); ``standardised`` (difference over the standard deviation of the
+        differences over topics); ``p_value`` (two-sided, of no difference), ``p_holm`` and
+        ``p_tukey`` (adjusted for the comparisons of the measure: by Holm's step-down, and by the
+        largest difference: for topics by randomisation, for the sample by the joint normal
+        distribution of the errors). With ``equivalence``: ``probability_equivalent``,
+        ``p_equivalence`` (the larger of two one-sided p values) and ``equivalent``. With
+        ``anytime`` and a ``reference``: ``more_judgments``, about how many more documents of each
+        topic until a is known to be worse than b by more than the ``equivalence``, or not to be.
 
     Raises
     ------
@@ -118,9 +116,8 @@ def compare(
 
     References
     ----------
-    Carterette (2012), doi:10.1145/2094072.2094076, for the randomised test; Sakai, "Statistical
-    reform in information retrieval?", SIGIR Forum 48 (2014), doi:10.1145/2641383.2641385, for sizes
-    beside p values.
+    Carterette (2012), doi:10.1145/2094072.2094076, for the randomised test; Sakai (2014),
+    doi:10.1145/2641383.2641385, for sizes beside p values.
 
     Examples
     --------
@@ -137,21 +134,17 @@ def compare(
     _check_request(reference, prior, n_permutations, random_seed)
     of_draws = {"reference": reference, "ci_prob": ci_prob, "equivalence": equivalence}
     if isinstance(collection_or_scores, xr.Dataset):
-        check_of_scores(measures, estimator=estimator, population=population, **options)
+        refused = {"estimator": estimator, "population": population, "labels": labels}
+        refused |= {"topic_groups": topic_groups, "anytime": anytime or None}
+        refuse_options_of_collections(measures, **refused, **options)
         return compare_draws(collection_or_scores, prior=prior, **of_draws)
     collection = collection_or_scores
     check_collection(collection)
-    if estimator is None:
-        alone = anytime or population == "topics"
-        estimator = default_estimator(collection, measures, combined=not alone)
+    estimator = estimator or default_estimator(collection, measures, population, anytime)
     if estimator == COMBINED:
-        compared_pairs(collection["run"].to_numpy(), reference)  # refused before the fit
-        parsed = parse_measures(measures, relevance_level=options.get("relevance_level", 1))
-        equivalence_margins(equivalence, np.array([measure.label for measure in parsed]))
         asked = {"population": population, "topic_groups": topic_groups, "anytime": anytime}
-        asked |= {"ci_prob": ci_prob, "random_seed": random_seed, "labels": labels}
-        combined = scores(collection, measures, estimator=estimator, **asked, **options)
-        return compare_draws(combined, prior=prior, **of_draws)
+        asked |= {"random_seed": random_seed, "labels": labels, **options}
+        return _combined(collection, measures, asked, prior=prior, **of_draws)
     options = with_labels(options, labels) | {"estimator": estimator, "population": population}
     options |= {"topic_groups": topic_groups, "ci_prob": ci_prob, "anytime": anytime}
     runs = collection["run"].to_numpy()
@@ -161,12 +154,13 @@ def compare(
     found = every.isel(comparison=np.isin(all_pairs[1], pairs[1]))
     _check_topics(found)
     margins = equivalence_margins(equivalence, found["measure"].to_numpy())
-    by_look = _at_every_look(found) if anytime else np.asarray
     estimate, error, freedom = _arrays(found)
     _warn_no_spread(found, estimate, error)
+    tested = partial(_tested, found, ci_prob, anytime)
     shuffled = found["difference"], topic_groups, n_permutations
-    p_tukey = by_look(_tukey(found, every, (pairs, all_pairs), runs, shuffled, random_seed))
-    p_value = by_look(student_p(estimate, error, freedom))
+    z = studentised(*tested(estimate))
+    p_tukey = _tukey(z, found, every, (pairs, all_pairs), runs, shuffled, random_seed)
+    p_value = student_p(*tested(estimate))
     weights, prior = None, prior or "normal"
     if prior == "normal":
         of_measures = zip(*_arrays(every), strict=True)
@@ -182,35 +176,67 @@ def compare(
     about = {"prior": prior, "reference": reference or "", "n_permutations": n_permutations}
     result = result.assign_attrs(about)
     if margins is not None:
-        result = _equivalent(result, (estimate, error, freedom), margins, by_look)
-    if not anytime:
+        result = _equivalent(result, estimate, error, freedom, margins, tested)
+    if not anytime or reference is None:
         return result
     limit = 0.0 if margins is None else result["equivalence"]
     return with_more_judgments(result, collection, abs(result["estimate"] + limit))
 
 
-def _tukey(found, every, pairs, runs: NDArray, shuffled, random_seed: int) -> Floats:
+def _combined(
+    collection: xr.DataTree, measures, options, *, reference, ci_prob, equivalence, prior
+) -> xr.Dataset:
+    """Differences of scores by design and model combined, which are made with ``options``."""
+    compared_pairs(collection["run"].to_numpy(), reference)  # refused before the fit
+    parsed = parse_measures(measures, relevance_level=options.get("relevance_level", 1))
+    equivalence_margins(equivalence, np.array([measure.label for measure in parsed]))
+    both = scores(collection, measures, estimator=COMBINED, ci_prob=ci_prob, **options)
+    return compare_draws(
+        both, reference=reference, ci_prob=ci_prob, equivalence=equivalence, prior=prior
+    )
+
+
+def _tested(
+    found: xr.Dataset, ci_prob: float, anytime: bool, difference: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Differences, errors and degrees of freedom (measure, comparison) for tests.
+
+    At every look they are those that a single look with known errors would have needed, so that
+    tests agree with the intervals, and no p value is below that of a single look.
+    """
+    error, freedom = _arrays(found)[1:]
+    if not anytime:
+        return difference, error, freedom
+    from scipy.special import stdtrit
+
+    normal = normal_quantile(ci_prob)
+    known = np.isinf(freedom)
+    student = np.where(known, normal, stdtrit(np.where(known, 1.0, freedom), 0.5 + 0.5 * ci_prob))
+    exact = np.where(difference == 0.0, 0.0, np.copysign(np.inf, difference))
+    z = np.where(error == 0.0, exact, ratio(difference, error, np.nan) * normal / student)
+    z = at_one_look(z, found.attrs["information"])
+    least = np.minimum(np.abs(z), np.abs(studentised(difference, error, freedom)))
+    z = np.copysign(least, z)
+    return z, np.where(np.isnan(z), np.nan, 1.0), np.full(z.shape, np.inf)
+
+
+def _tukey(z: Floats, found, every, pairs, runs: NDArray, shuffled, random_seed: int) -> Floats:
     """Tukey's adjusted p values (measure, comparison) of the differences ``found``.
 
-    ``every`` has all pairs; ``pairs`` are the positions of both; ``shuffled`` what is shuffled for
-    the population of topics: differences by topic, the groups of topics, how often.
+    ``z`` are their normal quantiles; ``every`` has all pairs; ``pairs`` are the positions of both;
+    ``shuffled`` what is shuffled for the population of topics: differences by topic, the groups of
+    topics, how often.
     """
     compared, all_pairs = pairs
-    estimate, error, freedom = _arrays(found)
+    error = _arrays(found)[1]
     if found.attrs["population"] == "topics":
         difference, topic_groups, n_permutations = shuffled
         difference = _of_groups(difference, topic_groups)
         return _by_permutation(difference, compared, runs, n_permutations, random_seed)
     if np.isnan(error).all():
-        return np.full(estimate.shape, np.nan)
+        return np.full(error.shape, np.nan)
     matrix = [_of_pairs(of_measure, all_pairs, runs.size) for of_measure in _arrays(every)[1]]
-    z = studentised(estimate, error, freedom)
     return _by_joint_normal(z, error, matrix, compared, random_seed)
-
-
-def _at_every_look(found: xr.Dataset) -> Callable[[Floats], Floats]:
-    """What makes a p value of one look one that holds at every look of an order."""
-    return partial(anytime_p, information=found.attrs["information"])
 
 
 def _check_request(reference, prior: str | None, n_permutations: int, random_seed: int) -> None:
@@ -321,14 +347,13 @@ def _by_joint_normal(z: Floats, error: Floats, matrices, pairs, random_seed: int
 
 
 def _equivalent(
-    result: xr.Dataset, arrays, margins: Floats, by_look: Callable[[Floats], Floats]
+    result: xr.Dataset, estimate: Floats, error: Floats, freedom: Floats, margins: Floats, tested
 ) -> xr.Dataset:
     """Comparisons with the chance that each difference is within the margins, and the two tests."""
-    wide, (estimate, error, freedom) = margins[:, None], arrays
-    above, below = (upper_tail(sign * estimate + wide, error, freedom) for sign in (1.0, -1.0))
+    wide = margins[:, None]
+    above, below = (upper_tail(*tested(sign * estimate + wide)) for sign in (1.0, -1.0))
     probability = equivalence_probability(estimate, error, freedom, wide)
-    p_value = 0.5 * by_look(np.minimum(2.0 * np.maximum(above, below), 1.0))
-    return with_equivalence(result, probability, p_value, margins)
+    return with_equivalence(result, probability, np.maximum(above, below), margins)
 
 
 def _of_pairs(error: Floats, pairs, n_runs: int) -> Floats:

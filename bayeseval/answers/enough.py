@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection import check_one_sample
 from bayeseval.designs.judging_list import in_list, information, judged_to
 from bayeseval.evaluation.drawn_for import expected_spreads
 from bayeseval.frame.frame import Frame
@@ -14,21 +15,10 @@ from bayeseval.uncertainty import anytime_ratio, normal_quantile
 MOST_LENGTHS = 60  # of the list, tried between one more document of each topic and all
 
 
-def check_half_width(half_width: float | None, anytime: bool) -> None:
-    """Refuse a length that is none, and one for intervals of a single look."""
-    if half_width is None:
-        return
-    if not half_width > 0:
+def check_half_width(half_width: float | None) -> None:
+    """Refuse a length that is none."""
+    if half_width is not None and not half_width > 0:
         raise ValueError(Message(Option("half_width"), f" must be above 0, not {half_width}"))
-    if not anytime:
-        raise ValueError(
-            Message(
-                Option("half_width"),
-                " needs ",
-                Option("anytime", True),
-                ": who judges until an interval is short enough looks more than once",
-            )
-        )
 
 
 def with_more_judgments(
@@ -37,18 +27,21 @@ def with_more_judgments(
     """Result with ``more_judgments``, by which intervals are about as short as they should be.
 
     Documents of each topic, in the order of the list, beyond those that are judged; 0 where an
-    interval that holds at every look is short enough. Its length is taken to fall as the variance
-    that is expected of the measure does, over all contributing runs.
+    interval that holds at every look is short enough, NaN where there is none. Its length is taken
+    to fall as the variance that is expected of the measure does, over all contributing runs.
+    ``half_width`` is one number, or one for every interval.
     """
+    check_one_sample(collection, "further judgments are of one sample")
     bounds = result["interval"].transpose("measure", ..., "ci_bound")
     half = 0.5 * (bounds.sel(ci_bound="upper", drop=True) - bounds.sel(ci_bound="lower", drop=True))
     more, share = _lengths_to_come(collection, result)
-    number = xr.zeros_like(half, dtype=np.int64)
+    number = half.copy()
     for index, falling in enumerate(share):
-        long = (half / half_width)[index].to_numpy()  # times as long as it should be
+        times = (half / half_width)[index].to_numpy()  # as long as it should be
         # the small margin is that of rounding
-        place = (falling[:, None] * np.nan_to_num(long).ravel() > 1.0 + 1e-9).sum(axis=0)
-        number[index] = more[np.minimum(place, more.size - 1)].reshape(long.shape)
+        place = (falling[:, None] * times > 1.0 + 1e-9).sum(axis=0)
+        needed = more[np.minimum(place, more.size - 1)]
+        number[index] = np.where(np.isnan(times), np.nan, needed)
     return result.assign(more_judgments=number)
 
 

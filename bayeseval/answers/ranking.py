@@ -8,8 +8,8 @@ import xarray as xr
 
 from bayeseval.answers.scoring import (
     COMBINED,
-    check_of_scores,
     default_estimator,
+    refuse_options_of_collections,
     scores,
     with_labels,
 )
@@ -100,7 +100,8 @@ def rank(
     how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": random_seed}
     if isinstance(collection_or_scores, xr.Dataset):
         known = mean = collection_or_scores
-        check_of_scores(measures, estimator=estimator, population=population, **options)
+        asked = {"estimator": estimator, "population": population, **options}
+        refuse_options_of_collections(measures, **asked)
         how["topic_groups"] = topic_groups
     else:
         check_collection(collection_or_scores)
@@ -136,9 +137,7 @@ def _evidence(
     **options,
 ) -> tuple[xr.Dataset, xr.Dataset, dict[str, Any]]:
     """Scores with errors, their means, and options of :func:`rank_sets` that hold the errors."""
-    if estimator is None:
-        alone = anytime or population == "topics"
-        estimator = default_estimator(collection, measures, combined=not alone)
+    estimator = estimator or default_estimator(collection, measures, population, anytime)
     if estimator == COMBINED:
         asked = {"population": population, "topic_groups": topic_groups, "anytime": anytime}
         asked |= {"ci_prob": ci_prob, "random_seed": random_seed, "estimator": estimator}
@@ -152,15 +151,13 @@ def _evidence(
         mean = means_with_covariance(collection, measures, anticipated=True, **options)
         known = mean.drop_vars("covariance")
         return known, known, {"covariance": mean["covariance"]}
-    if anytime or over == "sample":
+    if over == "sample":
         raise ValueError(
             Message(
                 "ranks for these topics need ",
                 Option("estimator", " or ".join(HAS_COVARIANCE)),
                 f", not '{estimator}'",
             )
-            if over == "sample"
-            else "ranks that hold at every look are for these topics, not for a population of them"
         )
     known = evaluate(collection, measures, **options)
     mean = mean_over_topics(known, population="topics", ci_prob=ci_prob, topic_groups=topic_groups)

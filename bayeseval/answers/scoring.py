@@ -64,7 +64,7 @@ def scores(
     anytime : bool
         Intervals that hold at every look while an order is judged, by ``stat`` or ``dyn``.
     half_width : float, optional
-        With ``anytime``: half of the interval's length that is short enough.
+        Half of the length of an interval that is short enough; implies ``anytime``.
     relevance_level : int
         Lowest relevant grade.
     topic_groups : mapping, Series or DataArray of topic to group, optional
@@ -81,7 +81,7 @@ def scores(
     -------
     Dataset (measure, run)
         What :func:`mean_over_topics` returns; with ``half_width`` also ``more_judgments``, about
-        how many documents a topic are still to be judged (0: enough). By "combined" what
+        how many more documents of each topic are to be judged (0: enough). By "combined" what
         :func:`combine` returns, with ``covariance``, so that runs can be compared and ranked,
         ``model``, ``length_ratio`` (interval length over that of ``dyn``), ``outside_weight`` and
         ``n_topics``.
@@ -99,12 +99,11 @@ def scores(
     2
     """
     check_collection(collection)
-    check_half_width(half_width, anytime)
+    check_half_width(half_width)
+    anytime = anytime or half_width is not None
     options = with_labels(options, labels)
     options["relevance_level"] = relevance_level
-    if estimator is None:
-        alone = anytime or population == "topics"
-        estimator = default_estimator(collection, measures, combined=not alone)
+    estimator = estimator or default_estimator(collection, measures, population, anytime)
     if estimator == COMBINED:
         _check_combined(population, topic_groups, anytime)
         fitting = {"learn_from": learn_from, "draws": draws, "random_seed": random_seed or 0}
@@ -117,6 +116,7 @@ def scores(
         random_seed=random_seed,
         **options,
     )
+    # a design may give errors of scores, and of their differences not
     usual = "sample" if "design_error" in found else "topics"
     mean = mean_over_topics(
         found,
@@ -135,8 +135,10 @@ def with_labels(options: dict[str, Any], labels: str | Sequence[str] | None) -> 
     return options | {"predictor": (options.get("predictor") or "pooled", asked_labels(labels))}
 
 
-def default_estimator(collection: xr.DataTree, measures, *, combined: bool = True) -> str:
-    """The estimator for a collection's design, ``combined`` alone or if a measure has it."""
+def default_estimator(
+    collection: xr.DataTree, measures, population: str | None = None, anytime: bool = False
+) -> str:
+    """The estimator for a collection's design: "combined" for what has combined scores."""
     children = collection.children
     scheme = children["design"].attrs.get("scheme") if "design" in children else None
     if scheme == "with_replacement":
@@ -146,10 +148,11 @@ def default_estimator(collection: xr.DataTree, measures, *, combined: bool = Tru
     if Frame.of(collection).lists_sampled_alone:
         return "stat"
     modelled = all(measure.kind != "preference" for measure in parse_measures(measures))
-    return COMBINED if combined and modelled else "dyn"
+    alone = anytime or population == "topics" or not modelled
+    return "dyn" if alone else COMBINED
 
 
-def check_of_scores(measures, **options: object) -> None:
+def refuse_options_of_collections(measures, **options: object) -> None:
     """Refuse what is asked of a collection, where scores are given."""
     asked = {"measures": measures} | options
     for name, value in asked.items():

@@ -42,7 +42,7 @@ from bayeseval.cli.tables import (
     add_cells,
     as_rows,
     interval_cell,
-    intervals_said,
+    interval_title,
     new_table,
     number_cell,
 )
@@ -139,10 +139,12 @@ def compare(
     about |= {"seed": seed} | ({"learn_from": estimated.learn_from} if combining else {})
     about |= {"anytime": True} if estimated.anytime else {}
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
-    columns = [*columns, "more_judgments"] if estimated.anytime else columns
+    columns = [*columns, "more_judgments"] if "more_judgments" in pairs else columns
     # a posterior has no tests, whose columns are empty
     rows = be.to_frame(pairs.assign(weights)).assign(estimator=estimated.estimator)
     rows = rows.reindex(columns=columns)
+    if "more_judgments" in rows:
+        rows = rows.astype({"more_judgments": "Int64"})
     if estimated.estimator == "assumed":
         _warn_reversible(rows)
     write_result(as_rows(rows, about, written, _table), output)
@@ -290,7 +292,7 @@ def _table(rows: DataFrame, about: dict) -> Table:
     """A line for each comparison."""
     level = percent(about["ci_prob"])
     over = OVER[about["population"]]
-    title = f"{about['estimator']}, {level} {intervals_said(about)} over {over}"
+    title = f"{about['estimator']}, {level} {interval_title(about)} over {over}"
     posterior = about["estimator"] == COMBINED
     known = POSTERIOR if posterior else TESTED
     columns = {head: column for head, column in known.items() if column[0] in rows}

@@ -47,8 +47,8 @@ def evaluate(
     half_width: Annotated[
         float | None,
         typer.Option(
-            help="With --anytime: half of the interval's length that is short enough; says for "
-            "each run whether it is, or about how many more documents a topic it takes."
+            help="Half of an interval's length that is short enough (implies --anytime): says for "
+            "each run whether it is, or about how many more documents of each topic it takes."
         ),
     ] = None,
     seed: Annotated[
@@ -73,16 +73,14 @@ def evaluate(
     where it counts grades or another level), model_weight (share of the model), unlike_model
     (probability that the run is not as modelled).
     """
-    from bayeseval.answers.enough import check_half_width
     from bayeseval.estimators import HAS_COVARIANCE
     from bayeseval.evaluation.topic_groups import check_groups
 
     written = option.output_format(format, output)
     combining, level = estimated.estimator == COMBINED, estimated.relevance_level
     _check_options(combining, population, per_topic, against, seed)
-    if per_topic and estimated.anytime:
+    if per_topic and (estimated.anytime or half_width):
         raise ValueError("--per-topic: intervals of topics are of one look; leave out --anytime")
-    check_half_width(half_width, estimated.anytime)
     labels = check_measures(measure, level, estimated.estimator)
     best_by = check_measures([sort], level)[0] if sort else None
     if best_by is not None and best_by not in labels:
@@ -97,7 +95,6 @@ def evaluate(
     check_groups(**over, topics=collection["topic"].to_numpy())
     about: dict = {"estimator": estimated.estimator, "population": population}
     about |= {"outside": estimated.outside, "ci_prob": ci_prob}
-    about |= {"anytime": True} if estimated.anytime else {}
     scores = None
     if combining:
         check_combinable(collection, measure, level)
@@ -114,6 +111,7 @@ def evaluate(
         with working("estimating"):
             mean = be.scores(collection, measure, **looks, **over, **options)
         about |= {"half_width": half_width} if half_width else {}
+        about |= {"anytime": True} if "anytime" in mean.attrs else {}
         if per_topic:
             with working("estimating topics"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # said with the means
@@ -129,6 +127,7 @@ def evaluate(
         reference = None if all_pairs(against, collection["run"].to_numpy()) else against
         with working("comparing"):
             asked = over | options | {"reference": reference, "random_seed": 0}
+            asked["anytime"] = "anytime" in mean.attrs
             rows = with_marks(rows, be.compare(collection, measure, **asked))
         about["against"] = against
     write_result(as_scores(rows, about, written), output)

@@ -18,7 +18,7 @@ from bayeseval.cli.options import (
 )
 from bayeseval.cli.output import note, working, write_result
 from bayeseval.cli.reading import check_level, check_measures, predictor_of, read_judged
-from bayeseval.cli.tables import OVER, add_cells, as_rows, intervals_said, new_table, number_cell
+from bayeseval.cli.tables import OVER, add_cells, as_rows, interval_title, new_table, number_cell
 from bayeseval.messages import counted, percent
 
 KEYS = ["measure", "budget", "n_topics"]
@@ -139,7 +139,7 @@ def _table(rows: DataFrame, about: dict) -> Table:
     """A line for each measure, budget and number of topics."""
     level = percent(about["ci_prob"])
     over = OVER[about["population"]]
-    title = f"{about['estimator']}, {level} {intervals_said(about)} over {over}, planned"
+    title = f"{about['estimator']}, {level} {interval_title(about)} over {over}, planned"
     numbers = ["per topic", "topics", "in all", "+-", "widest", "detectable"]
     table = new_table(title, ("measure",), numbers)
     for measure, of_measure in rows.groupby("measure", sort=False):

@@ -29,7 +29,7 @@ from bayeseval.cli.reading import (
     read_judged,
 )
 from bayeseval.cli.tables import OVER, add_cells, as_rows, new_table
-from bayeseval.messages import percent
+from bayeseval.messages import counted, percent
 
 COLUMNS = ["run", "measure", "estimator", "estimate"]
 COLUMNS += ["rank", "lower", "upper", "tie_group", "expected_rank"]
@@ -63,8 +63,6 @@ def rank(
     measure, estimator, estimate, rank, lower, upper (of the rank), tie_group, expected_rank; with
     --top also best. Groups and best hold for all runs at once.
     """
-    from bayeseval.evaluation import default_population
-    from bayeseval.evaluation.topic_groups import check_groups
     from bayeseval.rankings.rank_sets import check_top
 
     written = option.output_format(format, output)
@@ -76,21 +74,19 @@ def rank(
     collection = read_judged(qrels, runs, judged, rankings, output, topic_groups)
     check_level(collection, estimated.relevance_level, measure)
     check_top(top, collection.sizes["run"])
-    over = population or default_population(options["estimator"])
-    check_groups(population=over, topics=collection["topic"].to_numpy(), **by_group)
     how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": seed, "prior": prior, "top": top}
     how |= {"simultaneous": simultaneous, "anytime": estimated.anytime}
     if combining:
         check_combinable(collection, measure, estimated.relevance_level)
         sets = be.rank(combined(collection, measure, estimated, options, seed), **how)
     else:
-        how |= by_group | {"population": over}
+        how |= by_group | {"population": population}
         with working("estimating and ranking"):
             sets = be.rank(collection, measure, **how, **options)
     note_depth(collection, rankings.depth, sets["measure"].to_numpy())
     note_scores(collection, sets)
     rows = _rows(sets, estimator)
-    about = {"estimator": estimator, "population": over, "ci_prob": ci_prob}
+    about = {"estimator": estimator, "population": sets.attrs["population"], "ci_prob": ci_prob}
     about |= {"simultaneous": simultaneous, "prior": sets.attrs["prior"], "seed": seed}
     about |= {"learn_from": estimated.learn_from} if combining else {}
     about |= {"anytime": True} if estimated.anytime else {}
@@ -108,12 +104,13 @@ def rank(
 
 def _note_best(sets: Dataset, top: int) -> None:
     """Say of each measure whether the best runs are known, or how many may be among them."""
+    level = percent(sets.attrs["ci_prob"])
     for label in sets["measure"].to_numpy():
         possible = sets["run"].to_numpy()[sets["best"].sel(measure=label).to_numpy()].tolist()
         if len(possible) == top:
-            note(f"{label}: known to be the best {top}: {', '.join(possible)}")
+            note(f"{label}: the best {top} with {level} confidence: {', '.join(possible)}")
         else:
-            note(f"{label}: {len(possible)} runs may be among the best {top}")
+            note(f"{label}: {counted(len(possible), 'run')} may be among the best {top}")
 
 
 def _rows(sets: Dataset, estimator: str) -> DataFrame:

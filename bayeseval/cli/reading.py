@@ -201,11 +201,6 @@ def estimate_options(estimated: Estimated, judged: Judged) -> dict[str, Any]:
                 raise ValueError(
                     f"{flag} {value} does not go with --estimator combined; dyn has it"
                 )
-        if estimated.anytime:
-            raise ValueError(
-                "--anytime: combined intervals are of one look; --estimator dyn has intervals that "
-                "hold at every look"
-            )
     elif estimated.learn_from != "design":
         raise ValueError(f"--learn-from goes with --estimator {COMBINED}, which fits a model")
     if estimated.denominator is None:
@@ -274,6 +269,7 @@ def combined(
             predictor=options["predictor"],
             relevance_level=estimated.relevance_level,
             ci_prob=estimated.ci_prob,
+            anytime=estimated.anytime,
             learn_from=estimated.learn_from,
             random_seed=seed,
         )

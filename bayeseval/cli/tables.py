@@ -55,6 +55,8 @@ def score_rows(mean: Dataset, scores: Dataset | None = None) -> DataFrame:
     joined = xr.concat(parts, dim="topic", join="exact", combine_attrs="drop")
     rows = joined.to_dataframe(dim_order=["run", "topic", "measure"]).reset_index()
     rows = rows.assign(estimator=mean.attrs["estimator"])
+    if "more_judgments" in rows:
+        rows = rows.astype({"more_judgments": "Int64"})
     return rows.loc[:, COLUMNS + ERRORS + COUNTS + [name for name in OPTIONAL if name in rows]]
 
 
@@ -173,15 +175,16 @@ def score_table(rows: DataFrame, about: dict) -> Table:
     title = f"{about['estimator']}, no intervals"
     if rows["lower"].notna().to_numpy().any():
         level, over = percent(about["ci_prob"]), OVER[about["population"]]
-        title = f"{about['estimator']}, {level} {intervals_said(about)} over {over}"
+        title = f"{about['estimator']}, {level} {interval_title(about)} over {over}"
     keys = ["run"] if set(rows["topic"]) == {ALL} else ["run", "topic"]
     measures = list(dict.fromkeys(rows["measure"]))
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows.to_dict("records"):
         mark = f"({row['mark']})" if row.get("mark") else ""
         cell = f"{number_cell(row['estimate'])}{mark} {interval_cell(row)}".rstrip()
-        if "more_judgments" in row:
-            cell += f"  {row['more_judgments']} more" if row["more_judgments"] else "  enough"
+        more = row.get("more_judgments")
+        if isinstance(more, int):  # where it is known
+            cell += f"  {more} more" if more else "  enough"
         lines.setdefault(tuple(row[key] for key in keys), {})[row["measure"]] = cell
     table = new_table(title, keys, measures)
     for labels, of_run in lines.items():
@@ -189,7 +192,7 @@ def score_table(rows: DataFrame, about: dict) -> Table:
     return table
 
 
-def intervals_said(about: dict) -> str:
+def interval_title(about: dict) -> str:
     """The noun of a title: intervals of one look, or those that hold at every look."""
     return "intervals at every look" if about.get("anytime") else "intervals"
 
@@ -259,7 +262,7 @@ def as_scores(rows: DataFrame, about: dict, format: str) -> str:
         if freedom.size:
             listed = ", ".join(f"{label} {value:.0f}" for label, value in freedom.items())
             notes.append(f"degrees of freedom, least of the runs: {listed}")
-    if "more_judgments" in rows and rows["more_judgments"].to_numpy().any():
+    if "more_judgments" in rows and (rows["more_judgments"].dropna() > 0).to_numpy().any():
         notes.append(
             "more: about how many further documents of each topic are to be judged until half of "
             f"the interval's length is {about['half_width']:g}"

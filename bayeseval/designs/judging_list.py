@@ -160,12 +160,13 @@ def information(design: xr.Dataset) -> float:
 
     .. math:: \frac{\sum_h 1 - 1 / N_h}{\sum_h 1 / n_h - 1 / N_h}
 
-    over the strata that are begun: the inverse ratio of the variances where all strata vary alike,
-    :math:`N_h S_h` the same, which their sizes are made for. It depends on no grade, and so is the
-    same for all runs and measures; infinite where all is judged.
+    over the strata of the list that are begun: the inverse ratio of the variances where all strata
+    vary alike, :math:`N_h S_h` the same, which their sizes are made for. It depends on no grade,
+    and is the same for all runs and measures; infinite where all is judged.
     """
     size, number = (design[name] for name in ("stratum_size", "stratum_sample_size"))
-    begun = number > 0
+    of_list = np.isin(np.arange(size.size), design["stratum"].to_numpy()[in_list(design)])
+    begun = (number > 0) & of_list
     first, now = ((1.0 / drawn - 1.0 / size).where(begun).sum() for drawn in (1.0, number))
     return float(first / now) if now > 0 else np.inf
 

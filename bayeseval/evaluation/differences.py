@@ -79,13 +79,6 @@ def differences(
     """
     population = default_population(estimator) if population is None else population
     check_option(population=population)
-    if anytime and population == "topics":
-        raise ValueError(
-            Message(
-                "differences that hold at every look are for these topics; leave out ",
-                Option("population", "topics"),
-            )
-        )
     check_one_sample(sampled, "differences are of one sample")
     check_groups(topic_groups, population, sampled["topic"].to_numpy())
     if population == "sample" and estimator in HAS_COVARIANCE:

@@ -3,8 +3,8 @@
 import numpy as np
 import xarray as xr
 
-from bayeseval.collection.choices import check_ci_prob
 from bayeseval.collection.origin import averaged_topics
+from bayeseval.evaluation.looks import length_ratio
 from bayeseval.evaluation.problem import check_option
 from bayeseval.evaluation.topic_groups import (
     Groups,
@@ -13,15 +13,11 @@ from bayeseval.evaluation.topic_groups import (
     variance_of_groups,
     warn_of_groups,
 )
-from bayeseval.messages import Message, Option
 from bayeseval.uncertainty import (
     PREDICTED_FREEDOM,
-    SHORTEST,
     anticipated_part,
-    anytime_ratio,
     degrees_of_freedom,
     interval,
-    normal_quantile,
     with_anticipated,
 )
 
@@ -59,7 +55,7 @@ def mean_over_topics(
         For ``population="topics"``: groups of topics that were chosen together, such as the turns
         of a conversation; the groups are then what is random.
     anytime : bool
-        Of an order: an interval that holds at every look while judging goes on.
+        Of an order, for these topics: an interval that holds at every look while judging goes on.
 
     Returns
     -------
@@ -105,6 +101,7 @@ def mean_over_topics(
     ):
         raise ValueError("scores must have an estimate over topic, as be.evaluate returns them")
     check_groups(topic_groups, population, scores["topic"].to_numpy())
+    length = length_ratio(scores, population, ci_prob) if anytime else None
     scores = scores.compute()  # small, also where its dims are chunks
     estimate = scores["estimate"]
     known = estimate.notnull()
@@ -125,7 +122,7 @@ def mean_over_topics(
             "degrees_of_freedom": freedom,
             "interval": interval(
                 mean,
-                _every_look(scores, population, ci_prob) * error if anytime else error,
+                error if length is None else length * error,
                 ci_prob=ci_prob,
                 degrees_of_freedom=freedom,
             ),
@@ -138,24 +135,6 @@ def mean_over_topics(
         | ({"anytime": 1} if anytime else {}),
     )
     return result if design_error.notnull().any() else result.drop_vars("design_error")
-
-
-def _every_look(scores: xr.Dataset, population: str, ci_prob: float) -> float:
-    """What multiplies intervals so that they hold at every look while an order is judged."""
-    if "information" not in scores.attrs:
-        raise ValueError(
-            Message(
-                Option("anytime"),
-                " needs the judgments of a list that may be judged to any length, ",
-                Option("scheme", "order", "be.designs.order"),
-                ", scored by stat or dyn",
-            )
-        )
-    check_ci_prob(ci_prob)
-    information = scores.attrs["information"]
-    if population == "topics":  # the error that topics add stays, and bounds what can be known
-        information = min(information, SHORTEST)
-    return float(anytime_ratio(normal_quantile(ci_prob), information))
 
 
 def _over_topics(

@@ -25,6 +25,8 @@ class Evidence:
     combined: bool  # whether the estimates include prior knowledge, as combined ones do
     # (run, run): covariance for joint draws of errors, where ``covariance`` is itself an estimate
     joint: Floats | None = None
+    # of the judgments, over that of the first round, where errors are to hold at every look
+    information: float = np.inf
 
     @property
     def difference(self) -> Floats:

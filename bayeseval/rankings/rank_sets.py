@@ -1,10 +1,13 @@
 """Confidence sets for the ranks of runs, sets of the best, and groups of runs not told apart."""
 
+from dataclasses import replace
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
+from bayeseval.evaluation.looks import information_of
 from bayeseval.evaluation.topic_groups import Groups
 from bayeseval.messages import Message, Option
 from bayeseval.rankings.evidence import (
@@ -16,7 +19,7 @@ from bayeseval.rankings.evidence import (
     studentised,
 )
 from bayeseval.rounding import DECIMALS, ratio, settled
-from bayeseval.uncertainty import anytime_ratio
+from bayeseval.uncertainty import at_one_look
 
 Floats = NDArray[np.floating]
 Pairs = NDArray[np.bool_]
@@ -86,9 +89,8 @@ def rank_sets(
 
     References
     ----------
-    Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks with applications to mobility",
-    Review of Economic Studies 91 (2024), doi:10.1093/restud/rdad006. Romano and Wolf, "Exact and
-    approximate stepdown methods", JASA 100 (2005), doi:10.1198/016214504000000539.
+    Mogstad, Romano, Shaikh and Wilhelm (2024), doi:10.1093/restud/rdad006. Romano and Wolf, "Exact
+    and approximate stepdown methods", JASA 100 (2005), doi:10.1198/016214504000000539.
 
     Examples
     --------
@@ -110,11 +112,14 @@ def rank_sets(
     check_whole_numbers(1, n_draws=n_draws)
     measures, runs, known = evidence_by_measure(scores, covariance, topic_groups)
     check_top(top, runs.size)
-    information = looked_at(scores) if anytime else None
+    if anytime:
+        if known[0].combined or known[0].draws is not None:
+            raise ValueError("ranks that hold at every look are those of stat or dyn")
+        information = information_of(scores, scores.attrs.get("population", "topics"))
+        known = [replace(one, information=information) for one in known]
 
     def found_pairs(of_all: bool) -> list[Pairs]:
         options = {"ci_prob": ci_prob, "simultaneous": of_all, "n_draws": n_draws}
-        options["information"] = information
         return [
             separated(one, random=np.random.default_rng(random_seed), **options) for one in known
         ]
@@ -149,21 +154,6 @@ def rank_sets(
     if top is None:
         return result
     return result.assign(best=(dims, 1 + apart.sum(axis=1) <= top)).assign_attrs(top=top)
-
-
-def looked_at(scores: xr.Dataset) -> float:
-    """Information of the judgments that means rest on, for bounds that hold at every look."""
-    if "information" not in scores.attrs or scores.attrs.get("population") != "sample":
-        raise ValueError(
-            Message(
-                Option("anytime"),
-                " needs means over these topics by stat or dyn, of a list that may be judged to "
-                "any length (",
-                Option("scheme", "order", "be.designs.order"),
-                ")",
-            )
-        )
-    return scores.attrs["information"]
 
 
 def check_top(top: int | None, n_runs: int) -> None:
@@ -207,19 +197,19 @@ def separated(
     simultaneous: bool,
     n_draws: int,
     random: np.random.Generator,
-    information: float | None = None,
 ) -> Pairs:
     """Pairs (2, run, run_other) of which the first is found better, and of which the second.
 
     [0, r, s]: r is found better than s; [1, r, s]: s is found better than r. With the probability
     ``ci_prob`` no pair is found the wrong way: among all pairs (``simultaneous``), or among the
     pairs of each run r, and then a row and its column need not agree. ``n_draws`` are of the joint
-    normal distribution of the errors. With ``information`` this holds at every look of an order.
+    normal distribution of the errors.
     """
     if evidence.draws is not None:
         return _posterior(evidence, ci_prob, simultaneous)
     error = evidence.error
     statistic = studentised(evidence.difference, error, evidence.freedom)
+    statistic = at_one_look(statistic, evidence.information)
     joint = evidence.covariance if evidence.joint is None else evidence.joint
     first = (error == 0).argmax(axis=1)  # runs that are one and the same err as one
     joint = joint[first][:, first]
@@ -227,24 +217,19 @@ def separated(
     certain = np.isposinf(statistic)
     every = (error > 0) & ~certain  # not of runs that are one and the same
     if simultaneous:
-        better = certain | _step_down(statistic, every, drawn_error, errors, ci_prob, information)
+        better = certain | _step_down(statistic, every, drawn_error, errors, ci_prob)
         return np.stack([better, better.T])
     separate = np.stack([certain, certain.T])
     for run in range(len(error)):
         of_run = np.zeros_like(every)
         of_run[run], of_run[:, run] = every[run], every[:, run]
-        rejected = _step_down(statistic, of_run, drawn_error, errors, ci_prob, information)
+        rejected = _step_down(statistic, of_run, drawn_error, errors, ci_prob)
         separate[:, run] |= np.stack([rejected[run], rejected[:, run]])
     return separate
 
 
 def _step_down(
-    statistic: Floats,
-    family: Pairs,
-    error: Floats,
-    errors: Floats,
-    ci_prob: float,
-    information: float | None,
+    statistic: Floats, family: Pairs, error: Floats, errors: Floats, ci_prob: float
 ) -> Pairs:
     """Pairs of a family that are found apart, where the first of a pair is said to be better.
 
@@ -259,8 +244,6 @@ def _step_down(
         pairs = np.nonzero(family)
         inverse = ratio(1.0, error[pairs])
         limit = np.quantile(largest_ratio(errors, *pairs, inverse), ci_prob)
-        if information is not None:
-            limit *= anytime_ratio(limit, information)
         more = family & (statistic > limit)
         if not more.any():
             break

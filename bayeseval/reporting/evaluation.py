@@ -10,13 +10,14 @@ import numpy as np
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.answers import default_estimator
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
 from bayeseval.collection.schema import design_parameters, label_names
 from bayeseval.combination import N_CHAINS, UNLIKE, Combination
 from bayeseval.estimators import HAS_COVARIANCE, WITHOUT_DESIGN
 from bayeseval.evaluation import means_with_covariance
-from bayeseval.frame.frame import BY_CHANCE, Frame
+from bayeseval.frame.frame import BY_CHANCE
 from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.names import parse_measures
 from bayeseval.messages import SHOWN, TopicsUnranked, counted, percent
@@ -164,7 +165,10 @@ def evaluation_page(
     check_whole_numbers(1, draws=draws)
     check_collection(sampled)
     fitted_runs(sampled, learn_from)
-    options = {"estimator": estimator or _estimator_of(sampled), "predictor": predictor}
+    options = {
+        "estimator": estimator or default_estimator(sampled, measures, anytime=True),
+        "predictor": predictor,
+    }
     options |= {"relevance_level": relevance_level, "ci_prob": ci_prob}
     fitting = {"learn_from": learn_from, "draws": draws, "random_seed": random_seed}
     cautions = Notes()
@@ -193,21 +197,6 @@ def evaluation_page(
     number = int(sampled["judgments/grade"].notnull().sum())
     judged = f"{number:,} judgments, {number / sampled.sizes['topic']:.0f} per topic"
     return page(title or "Evaluation of search runs", f"{runs} on {topics}, {judged}.", sections)
-
-
-def _estimator_of(sampled: xr.DataTree) -> str:
-    """``dyn`` of a random sample, ``assumed`` of other judgments.
-
-    Of a sample that does not say what else could have been judged (prels, probs) it is ``stat``, of
-    one drawn with replacement ``importance``.
-    """
-    children = sampled.children
-    scheme = children["design"].attrs.get("scheme") if "design" in children else None
-    if scheme == "with_replacement":
-        return "importance"
-    if scheme not in BY_CHANCE:
-        return "assumed"
-    return "stat" if Frame.of(sampled).lists_sampled_alone else "dyn"
 
 
 def _design_answers(

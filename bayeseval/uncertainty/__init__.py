@@ -1,6 +1,6 @@
 """Design variance and covariance, ratio corrections, intervals."""
 
-from bayeseval.uncertainty.anytime import SHORTEST, anytime_p, anytime_ratio
+from bayeseval.uncertainty.anytime import anytime_ratio, at_one_look
 from bayeseval.uncertainty.interval import (
     PREDICTED_FREEDOM,
     anticipated_part,
@@ -12,10 +12,9 @@ from bayeseval.uncertainty.interval import (
 
 __all__ = [
     "PREDICTED_FREEDOM",
-    "SHORTEST",
     "anticipated_part",
-    "anytime_p",
     "anytime_ratio",
+    "at_one_look",
     "degrees_of_freedom",
     "interval",
     "normal_quantile",

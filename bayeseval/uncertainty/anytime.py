@@ -2,17 +2,16 @@
 
 import numpy as np
 
-FIRST = 0.6  # rho over the information of the first round
-SHORTEST = 4.0  # times that information: there bounds are shortest, in errors of one look
+FIRST = 0.6  # rho over the information of the first round: bounds are shortest at four times that
 
 
 def anytime_ratio(quantile, information: float):
     r"""What multiplies a quantile z so that a bound holds at every look, by the normal mixture.
 
-    The estimates of a judging list that grows, read backwards from the truth, are a martingale: the
-    mean of the estimate by the first n documents, given which the first m > n are, is the estimate
-    by these. By time inversion it is a Brownian motion in the information s, the inverse of the
-    estimate's variance v. With the probability :math:`1 - \alpha`, at all s at once,
+    Estimates by a judging list, read backwards from the truth, are a martingale: given which
+    documents are the first m, the mean of the estimate by the first n < m is the estimate by the m.
+    By time inversion it is a Brownian motion in the information s, the inverse of the estimate's
+    variance v. With a probability of at least :math:`1 - \alpha`, at all s at once,
 
     .. math:: |x_s - \theta| \le \sqrt{v}
               \sqrt{\frac{s + \rho}{s} \left(2 \ln \frac{1}{\alpha}
@@ -26,8 +25,8 @@ def anytime_ratio(quantile, information: float):
     quantile : float array
         z of one look, above 0.
     information : float
-        :math:`s / s_1` (:func:`bayeseval.designs.judging_list.information`), infinite where all is
-        judged; then no ratio is too large, and this one is that of a single look.
+        :math:`s / s_1` (:func:`bayeseval.designs.judging_list.information`). Where all is judged it
+        is infinite, errors are 0, and the ratio is 1.
 
     Returns
     -------
@@ -55,20 +54,22 @@ def anytime_ratio(quantile, information: float):
     return np.sqrt((1.0 + FIRST / information) * (added - 2.0 * log_alpha)) / quantile
 
 
-def anytime_p(p_value, information: float):
-    """The smallest level whose bound at every look excludes what a p value of one look is of.
+def at_one_look(z, information: float):
+    """The normal quantiles that a single look would have needed: the inverse of the product above.
 
-    Of a two-sided p value. Where all is judged it is that of one look.
+    Where it lies below a bound at every look that excludes nothing, it is 0; where all is judged
+    every look is the last, and nothing changes.
 
     Examples
     --------
-    >>> anytime_p(np.array([0.5, 0.001]), 4.0).round(3)
-    array([1.   , 0.025])
+    >>> z = 1.645 * anytime_ratio(1.645, 4.0)
+    >>> at_one_look(np.array([0.3, -z]), 4.0).round(3)
+    array([ 0.   , -1.645])
     """
-    from scipy.special import ndtri
+    from scipy.special import ndtri_exp
 
+    z = np.asarray(z, dtype=float)
     if np.isinf(information):
-        return p_value
-    z = ndtri(0.5 * np.asarray(p_value))
-    evidence = 0.5 * (np.log1p(information / FIRST) - z**2 / (1.0 + FIRST / information))
-    return np.exp(np.minimum(evidence, 0.0))
+        return z
+    log_alpha = 0.5 * (np.log1p(information / FIRST) - z**2 / (1.0 + FIRST / information))
+    return -np.sign(z) * ndtri_exp(np.minimum(log_alpha, 0.0) - np.log(2.0))

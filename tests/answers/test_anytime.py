@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 import bayeseval as be
-from bayeseval.uncertainty import anytime_p, anytime_ratio
+from bayeseval.uncertainty import anytime_ratio, at_one_look
 from tests.small import every_order
 
 LINEAR = ["P@3", "RBP(p=0.8)", "NumRel"]
@@ -89,12 +89,13 @@ def test_the_bound_is_missed_at_any_look_in_no_more_than_the_share_asked_for():
         assert 0.3 * (1.0 - ci_prob) < missed < 1.0 - ci_prob < 0.4 * of_one_look
 
 
-@pytest.mark.parametrize("information", [1.0, 3.0, 40.0])
-def test_p_values_and_bounds_that_hold_at_every_look_agree(information):
-    quantile = np.array([0.7, 1.645, 3.0])
+@pytest.mark.parametrize("information", [1.0, 3.0, 40.0, np.inf])
+def test_quantiles_of_one_look_and_of_every_look_are_each_others_inverse(information):
+    quantile = np.array([0.7, 1.645, 3.0, 9.0])
     z = quantile * anytime_ratio(quantile, information)
-    np.testing.assert_allclose(anytime_p(2.0 * ndtr(-z), information), 2.0 * ndtr(-quantile))
-    assert anytime_p(np.array(1.0), information) == 1.0
+    np.testing.assert_allclose(at_one_look(z, information), quantile)
+    np.testing.assert_allclose(at_one_look(-z, information), -quantile)
+    assert at_one_look(np.array([0.0, np.inf]), information).tolist() == [0.0, np.inf]
 
 
 def test_the_interval_is_longer_by_the_bound_and_the_information_is_of_the_list(watched):
@@ -118,47 +119,52 @@ def test_where_all_is_judged_an_interval_has_no_length(collection, order):
     assert float(abs(always.interval - always.estimate).max()) < 1e-12
 
 
-@pytest.mark.parametrize("budget", [40, 200])
-def test_for_a_population_the_bound_does_not_grow_with_what_is_known_of_these_topics(budget):
-    whole = be.simulate.demo_collection()
-    runs = be.select(whole, runs=whole["run"].values[1:4].tolist())
-    design = be.designs.order(runs, random_seed=1)
-    sampled = be.reveal(runs, design, be.draw(design, budget=budget))
-    asked = {"estimator": "dyn", "population": "topics"}
-    once, always = (be.scores(sampled, "P@10", anytime=one, **asked) for one in (False, True))
-    ratio = always.interval.diff("ci_bound") / once.interval.diff("ci_bound")
-    information = always.attrs["information"]
-    assert (information < 4) == (budget == 40)
-    np.testing.assert_allclose(ratio, anytime_ratio(ndtri(0.95), min(information, 4.0)))
-
-
-@pytest.mark.parametrize("topics", [0.0, 0.2, 1.0])
-def test_a_population_is_missed_at_any_look_in_no_more_than_the_share_asked_for(topics):
-    """An error of the topics that stays, and one of the design that falls from 1."""
-    information = np.geomspace(1.0, 50.0, 200)
-    random = np.random.default_rng(2)
-    steps = np.sqrt(np.diff(information, prepend=0.0))
-    walk = np.cumsum(random.standard_normal((20_000, 200)) * steps, axis=1) / information
-    error = np.abs(walk + topics * random.standard_normal((20_000, 1)))
-    ratio = [anytime_ratio(ndtri(0.95), min(one, 4.0)) for one in information]
-    bound = ndtri(0.95) * np.array(ratio) * np.sqrt(topics**2 + 1.0 / information)
-    assert 0.01 < (error > bound).any(axis=1).mean() < 0.1
-
-
 def test_more_judgments_are_as_many_as_the_length_asked_for_takes(watched):
     whole = be.simulate.demo_collection()
     runs = be.select(whole, runs=watched["run"].values.tolist())
-    asked = {"estimator": "dyn", "anytime": True, "half_width": 0.03}
-    now = be.scores(watched, "P@10", **asked).isel(measure=0)
-    half = now.interval.diff("ci_bound").isel(ci_bound=0) / 2
-    assert ((now.more_judgments == 0) == (half <= 0.03)).all()
-    run = now["run"].values[now.more_judgments.where(now.contributed, 0).to_numpy().argmax()]
-    more = int(now.more_judgments.sel(run=run))
-    assert more > 5
     design = be.designs.order(runs, random_seed=1)
-    then = be.reveal(runs, design, be.draw(design, budget=40 + more))
-    then = be.scores(then, "P@10", **asked).sel(measure="P@10", run=run)
-    assert 0.015 < float(then.interval.diff("ci_bound").item() / 2) < 0.045
+
+    def half(budget):
+        sampled = be.reveal(runs, design, be.draw(design, budget=budget))
+        asked = {"estimator": "dyn", "half_width": 0.03}  # which implies anytime
+        scores = be.scores(sampled, "P@10", **asked).isel(measure=0, run=slice(1, 4))
+        return scores, scores.interval.diff("ci_bound").isel(ci_bound=0) / 2
+
+    now, lengths = half(40)
+    assert now.attrs["anytime"] == 1
+    assert ((now.more_judgments == 0) == (lengths <= 0.03)).all()
+    for number, more in enumerate(now.more_judgments.astype(int).values.tolist()):
+        assert half(40 + more)[1][number] < 0.03 * 1.15
+        assert half(40 + more // 2)[1][number] > 0.03
+
+
+def test_what_is_still_to_be_judged_is_unknown_without_an_interval(watched):
+    lines, topics = be.trec.runs_frame(watched), watched["topic"].values.tolist()
+    short = lines[(lines["run"] == "run002") & (lines["topic"] == topics[0])].assign(run="short")
+    others = be.select(be.add_runs(watched, short), topics=topics[1:])
+    asked = {"estimator": "dyn", "half_width": 0.03, "missing_topics": "skip"}
+    more = be.scores(others, "P@10", **asked).more_judgments
+    assert more.isnull().sum() == 1 and np.isnan(more.sel(run="short").item())
+
+
+def test_the_pool_of_certain_documents_is_no_part_of_the_information(collection):
+    certain = np.zeros(collection.sizes["pair"], dtype=bool)
+    certain[[0, 9]] = True
+    order = be.designs.order(collection, budget=5, certain=certain, random_seed=1)
+    sampled = be.reveal(collection, order, be.draw(order, budget=3))
+    scores = be.scores(sampled, "P@3", estimator="stat")
+    assert scores.attrs["information"] == pytest.approx(1.0)
+
+
+def test_further_judgments_are_of_one_sample(collection, order):
+    selected = be.draw(order, n_replicates=2, random_seed=1)
+    sampled = be.reveal(collection, order, selected)
+    with pytest.raises(ValueError, match="further judgments are of one sample"):
+        be.scores(sampled, "P@3", estimator="stat", half_width=0.1)
+
+
+def bounds(pairs):
+    return pairs.interval.sel(ci_bound="lower"), pairs.interval.sel(ci_bound="upper")
 
 
 def test_differences_that_hold_at_every_look(watched):
@@ -166,16 +172,22 @@ def test_differences_that_hold_at_every_look(watched):
     once, always = (be.compare(watched, "P@10", anytime=one, **asked) for one in (False, True))
     ratio = always.interval.diff("ci_bound") / once.interval.diff("ci_bound")
     np.testing.assert_allclose(ratio, anytime_ratio(ndtri(0.95), always.attrs["information"]))
-    for name in ("p_value", "p_tukey"):
-        assert (always[name] >= once[name]).all() and (always[name] <= 1.0).all(), name
-    excluded = (always.interval.sel(ci_bound="lower") > 0) | (
-        always.interval.sel(ci_bound="upper") < 0
-    )
-    assert ((always.p_value < 0.1) == excluded).all()
-    known = (always.interval.sel(ci_bound="upper") < -0.01) | (
-        always.interval.sel(ci_bound="lower") >= -0.01
-    )
-    assert ((always.more_judgments == 0) == known).all()
+    for name in ("p_value", "p_holm", "p_tukey", "p_equivalence"):
+        assert (always[name] >= once[name] * (1 - 1e-9)).all() and (always[name] <= 1.0).all(), name
+    lower, upper = bounds(always)
+    assert ((always.more_judgments == 0) == ((upper < -0.01) | (lower >= -0.01))).all()
+    assert "more_judgments" not in be.compare(watched, "P@10", estimator="dyn", anytime=True)
+
+
+@pytest.mark.parametrize("ci_prob", [0.5, 0.7, 0.8, 0.9, 0.95, 0.99])
+def test_p_values_at_every_look_agree_with_the_intervals(watched, ci_prob):
+    asked = {"estimator": "dyn", "anytime": True, "ci_prob": ci_prob, "equivalence": 0.15}
+    pairs = be.compare(watched, "P@10", **asked)
+    lower, upper = bounds(pairs)
+    excluded = (lower > 0) | (upper < 0)
+    assert ((pairs.p_value < 1 - ci_prob) == excluded).all() and 0 < excluded.sum() < 15
+    within = (lower > -0.15) & (upper < 0.15)
+    assert (pairs.equivalent == within).all()
 
 
 def test_sets_of_ranks_that_hold_at_every_look_are_wider(watched):
@@ -191,9 +203,9 @@ REFUSED = [
     (be.scores, {"estimator": "combined"}, "anytime: scores .* for these topics and one look"),
     (be.scores, {"estimator": "assumed"}, "anytime needs the judgments of a list"),
     (be.scores, {"half_width": 0}, "half_width must be above 0"),
-    (be.scores, {"half_width": 0.1, "anytime": False}, "half_width needs anytime=True"),
-    (be.compare, {"estimator": "dyn", "population": "topics"}, "are for these topics"),
-    (be.rank, {"estimator": "assumed"}, "are for these topics"),
+    (be.scores, {"estimator": "dyn", "population": "topics"}, "anytime is for these topics"),
+    (be.compare, {"estimator": "dyn", "population": "topics"}, "anytime is for these topics"),
+    (be.rank, {"estimator": "assumed"}, "anytime needs the judgments of a list"),
 ]
 
 

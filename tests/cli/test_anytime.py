@@ -84,7 +84,7 @@ def test_rank_says_when_the_best_is_known(command, folder):
     assert code == 0 and "P@10: 3 runs may be among the best 1" in err
     assert "all at once, at every look" in " ".join(out.split())
     code, _, err = command("rank", *words(folder, 40), *asked)
-    assert code == 0 and "P@10: known to be the best 1: " in err
+    assert code == 0 and "P@10: the best 1 with 90% confidence: " in err
 
 
 def test_reports_and_plans_go_by_every_look(command, folder):
@@ -111,13 +111,21 @@ def test_topics_at_unlike_depths_are_told(command, folder):
     assert code == 0 and "topics are judged to unlike depths, 1 to 3 rounds" in err
 
 
+def test_marks_are_those_of_every_look(command, folder):
+    once, always = (
+        command("evaluate", *words(folder, 16), "--against", "a", *more, "--format", "csv")
+        for more in ([], ["--anytime"])
+    )
+    worse = [
+        [row["run"] for row in rows_of(out) if row["worse_than"]] for _, out, _ in (once, always)
+    ]
+    assert set(worse[1]) <= set(worse[0])
+
+
 REFUSED = [
     ("evaluate", ["--anytime", "--per-topic"], "intervals of topics are of one look"),
-    ("evaluate", ["--half-width", "0.1"], "--half-width needs --anytime"),
-    ("evaluate", ["--anytime", "--half-width", "-1"], "--half-width must be above 0"),
-    ("evaluate", ["--anytime", "--estimator", "combined"], "combined intervals are of one look"),
-    ("compare", ["--anytime", "--population", "topics"], "are for these topics"),
-    ("rank", ["--anytime", "--estimator", "assumed"], "are for these topics"),
+    ("evaluate", ["--half-width", "-1"], "--half-width must be above 0"),
+    ("compare", ["--anytime", "--population", "topics"], "--anytime is for these topics"),
 ]
 
 

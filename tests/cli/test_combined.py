@@ -40,7 +40,7 @@ def answers(monkeypatch):
         def answer(given, measures, **asked):
             xr.testing.assert_identical(given, collection)
             defaults = {"predictor": None, "relevance_level": 1, "ci_prob": 0.9, "random_seed": 3}
-            defaults |= {"learn_from": "design", "estimator": "combined"}
+            defaults |= {"learn_from": "design", "estimator": "combined", "anytime": False}
             assert (measures, asked) == (["P@10"], defaults | options)
             return scores
 
