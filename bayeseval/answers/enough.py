@@ -1,5 +1,7 @@
 """Whether intervals are short enough, or how many more documents are to be judged."""
 
+from numbers import Real
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -16,9 +18,12 @@ MOST_LENGTHS = 60  # of the list, tried between one more document of each topic 
 
 
 def check_half_width(half_width: float | None) -> None:
-    """Refuse a length that is none."""
-    if half_width is not None and not half_width > 0:
-        raise ValueError(Message(Option("half_width"), f" must be above 0, not {half_width}"))
+    """Refuse what is no length."""
+    number = isinstance(half_width, Real) and not isinstance(half_width, bool)
+    if half_width is not None and not (number and 0 < half_width < np.inf):
+        raise ValueError(
+            Message(Option("half_width"), f" must be a number above 0, not {half_width!r}")
+        )
 
 
 def with_more_judgments(

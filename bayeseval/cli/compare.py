@@ -77,7 +77,8 @@ def compare(
             help="Exit code 3 if a run is worse than the --reference: if its interval lies below "
             "0, or below minus --equivalence. Of many comparisons some fail by chance: raise "
             "--ci-prob. Combined intervals are valid on average over runs, those of dyn for each. "
-            "With --anytime it may be asked often: 0 not worse, 3 worse, 2 not yet known.",
+            "With --anytime it may be asked often: 0 if every interval lies above that limit "
+            "(a run as good as the reference needs --equivalence), 3 worse, 2 not yet known.",
         ),
     ] = False,
     prior: option.Prior = None,
@@ -93,8 +94,8 @@ def compare(
     scores have no tests: standardised, p values and equivalent are empty.
 
     In tables P(a > b) is probability_better, which rests on a prior that is estimated from all
-    pairs (--prior; two runs say almost nothing about it), and size is standardised: the difference
-    over the standard deviation of the topics' differences.
+    pairs (--prior; two runs say almost nothing about it) and is of one look, and size is
+    standardised: the difference over the standard deviation of the topics' differences.
     """
     from bayeseval.estimators import HAS_COVARIANCE
 
@@ -251,12 +252,12 @@ def _fail_if_worse(rows: DataFrame, margin: float, *, anytime: bool) -> None:
         )
     open_ones = rows.loc[anytime & (rows["lower"] < -margin)]
     if len(open_ones):
-        first = open_ones.loc[open_ones["more_judgments"].idxmax()]
+        most = open_ones.loc[open_ones["more_judgments"].idxmax()]
         raise ValueError(
             f"--fail-if-worse cannot tell yet: {len(open_ones)} of "
             f"{counted(len(rows), 'comparison')} {'is' if len(rows) == 1 else 'are'} open; about "
-            f"{first['more_judgments']} more documents of each topic would tell "
-            f"{first['measure']} of {first['run_a']} if its estimate stays as it is"
+            f"{most['more_judgments']} more documents of each topic would decide all (most for "
+            f"{most['measure']} of {most['run_a']}), if estimates stay as they are"
         )
 
 

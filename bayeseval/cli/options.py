@@ -171,8 +171,8 @@ Anytime = Annotated[
     bool,
     typer.Option(
         "--anytime",
-        help="Intervals that hold at every look while a list is judged (--scheme order), for who "
-        "looks more than once, or stops when the answer is clear; stat and dyn only.",
+        help="Intervals that hold at every look while a list is judged (--scheme order), for "
+        "anyone who looks more than once or stops when the answer is clear; stat and dyn only.",
     ),
 ]
 RelevanceLevel = Annotated[

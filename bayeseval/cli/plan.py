@@ -120,7 +120,7 @@ def _note_plan(collection: DataTree, planned: Dataset, half_width: float | None)
         ratios = ", ".join(f"{ratio:.2f}" for ratio in planned["length_ratio"].to_numpy())
         note(
             f"intervals that hold at every look are {ratios} times as long as those of a single "
-            "look, by budget"
+            "look (from the smallest budget on)"
         )
     if half_width is None:
         return

@@ -90,6 +90,7 @@ def rank(
     about |= {"simultaneous": simultaneous, "prior": sets.attrs["prior"], "seed": seed}
     about |= {"learn_from": estimated.learn_from} if combining else {}
     about |= {"anytime": True} if estimated.anytime else {}
+    about |= {} if top is None else {"top": top}
     write_result(as_rows(rows, about, written, _table), output)
     if top is not None:
         _note_best(sets, top)
@@ -133,9 +134,12 @@ def _table(rows: DataFrame, about: dict) -> Table:
     title = f"{about['estimator']}, {level} sets of ranks over {OVER[about['population']]}, {held}"
     if not about["simultaneous"]:
         title += "; groups" + (" and the best" if "best" in rows else "") + " all at once"
-    numbers = ["estimate", "rank", "possible ranks", "expected", "group"]
+    numbers, among = ["estimate", "rank", "possible ranks", "expected", "group"], {}
     if "best" in rows:
         numbers.append("among the best")
+        for label, of_measure in rows.groupby("measure"):
+            sure = of_measure["best"].to_numpy().sum() == about["top"]
+            among[label] = "yes" if sure else "possible"
     table = new_table(title, ("measure", "run"), numbers)
     for _, group in rows.groupby(["measure", "tie_group"], sort=False):
         for row in group.to_dict("records"):
@@ -143,7 +147,7 @@ def _table(rows: DataFrame, about: dict) -> Table:
             cells = [f"{row['estimate']:z.4f}", f"{row['rank']}", possible]
             cells += [f"{row['expected_rank']:.1f}", f"{row['tie_group']}"]
             if "best" in row:
-                cells.append("possible" if row["best"] else "no")
+                cells.append(among[row["measure"]] if row["best"] else "no")
             add_cells(table, row["measure"], row["run"], *cells)
         table.add_section()
     return table

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_one_sample
 from bayeseval.collection.labels import MOST
 from bayeseval.estimators.registry import HAS_COVARIANCE
+from bayeseval.evaluation.looks import ONE_LOOK
 from bayeseval.evaluation.means import mean_over_topics
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import placed
@@ -79,6 +80,8 @@ def differences(
     """
     population = default_population(estimator) if population is None else population
     check_option(population=population)
+    if anytime and population == "topics" and estimator in HAS_COVARIANCE:
+        raise ValueError(ONE_LOOK)
     check_one_sample(sampled, "differences are of one sample")
     check_groups(topic_groups, population, sampled["topic"].to_numpy())
     if population == "sample" and estimator in HAS_COVARIANCE:

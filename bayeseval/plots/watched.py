@@ -75,19 +75,29 @@ def plot_watched(
     """
     check_named(looks, "looks", "look")
     needed = ("estimate", "interval", "standard_error")
+    if not all(isinstance(look, int | np.integer) for look in looks):
+        raise TypeError("looks must map judgments per topic, whole numbers, to scores")
     number = sorted(looks)
     shown = [
         of_measure(having(looks[n], needed, f"look {n}"), measure, f"look {n}") for n in number
     ]
     last = shown[-1]
+    for look, one in zip(number, shown, strict=True):
+        if one["estimate"].dims != ("run",):
+            raise ValueError(f"look {look} must hold scores of runs, means over topics")
+        if one.attrs.get("anytime") != last.attrs.get("anytime"):
+            raise ValueError("all looks must have intervals of one kind, with anytime or without")
     chosen = shown_runs(last, runs, f"look {number[-1]}")
     chosen = chosen[:MOST_RUNS] if runs is None else chosen
-    if len(chosen) > MOST_RUNS:
-        raise ValueError(f"runs must be {MOST_RUNS} at most, to be told apart, not {len(chosen)}")
+    if not 1 <= len(chosen) <= MOST_RUNS:
+        raise ValueError(f"runs must name 1 to {MOST_RUNS} runs, not {len(chosen)}")
     ax = new_axes(6.0, 3.6) if ax is None else ax
     anytime = bool(last.attrs.get("anytime"))
     for run, color in zip(chosen, COLORS, strict=False):
-        of_run = [one.sel(run=shown_runs(one, [run])[0]) for one in shown]
+        of_run = [
+            one.sel(run=shown_runs(one, [run], f"look {look}")[0])
+            for look, one in zip(number, shown, strict=True)
+        ]
         lower, upper = np.array([one["interval"].to_numpy() for one in of_run]).T
         ax.fill_between(number, lower, upper, color=color, alpha=0.18, linewidth=0)
         ax.plot(number, [one["estimate"].item() for one in of_run], "o-", color=color,

@@ -187,8 +187,8 @@ def meanings(
         words[f"{level} interval"] = source + covered.format(level=level)
         if scores.attrs.get("anytime"):
             words[f"{level} interval"] += (
-                " This holds at every look while judging goes on, also for who stops when an "
-                "interval suits."
+                " This holds at every look while judging goes on, also for those who stop "
+                "when an interval suits them."
             )
     if degrees_of_freedom(scores):
         words["Degrees of freedom"] = freedom

@@ -70,7 +70,7 @@ def test_the_gate_may_be_asked_again_and_again(command, folder):
     asked = ["--anytime", "--reference", "a", "--fail-if-worse", "--equivalence", "0.05"]
     code, out, err = command("compare", *words(folder, 16, "ab"), *asked)
     assert code == 2 and "--fail-if-worse cannot tell yet: 1 of 1 comparison" in err
-    assert "more documents of each topic would tell P@10 of b" in err
+    assert "more documents of each topic would decide all (most for P@10 of b)" in err
     code, out, err = command("compare", *words(folder, 40, "ad"), *asked)
     assert code == 3 and "worse than a: d (P@10)" in err
     asked[2] = "d"
@@ -124,7 +124,7 @@ def test_marks_are_those_of_every_look(command, folder):
 
 REFUSED = [
     ("evaluate", ["--anytime", "--per-topic"], "intervals of topics are of one look"),
-    ("evaluate", ["--half-width", "-1"], "--half-width must be above 0"),
+    ("evaluate", ["--half-width", "-1"], "--half-width must be a number above 0"),
     ("compare", ["--anytime", "--population", "topics"], "--anytime is for these topics"),
 ]
 

@@ -58,8 +58,14 @@ def test_what_cannot_be_drawn_is_refused(watched):
         be.plots.plot_watched(always, "AP", runs=["x"])
     with pytest.raises(ValueError, match="look 20 lacks the variable 'interval'"):
         be.plots.plot_watched({20: always[20].drop_vars("interval")}, "AP")
+    with pytest.raises(ValueError, match="look 20 must hold scores of runs"):
+        be.plots.plot_watched({20: always[20].expand_dims(topic=["1"])}, "AP")
+    with pytest.raises(ValueError, match="intervals of one kind"):
+        be.plots.plot_watched({20: always[20], 40: watched[1][40]}, "AP")
+    with pytest.raises(TypeError, match="looks must map judgments per topic"):
+        be.plots.plot_watched({"20": always[20]}, "AP")
     many = xr.concat(
         [always[20].assign_coords(run=[f"{n}{i}" for i in range(3)]) for n in "abc"], "run"
     )
-    with pytest.raises(ValueError, match="runs must be 6 at most"):
+    with pytest.raises(ValueError, match="runs must name 1 to 6 runs"):
         be.plots.plot_watched({20: many}, "AP", runs=many["run"].values.tolist())
