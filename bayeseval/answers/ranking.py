@@ -95,7 +95,7 @@ def rank(
     ...     [0.05, 0.06, 0.5], n_topics=20, prevalence=0.1, random_seed=1
     ... )
     >>> be.rank(collection, "P@10").sel(run="run003").interval.values
-    array([[1, 1]])
+    array([[3, 3]])
     """
     how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": random_seed}
     if isinstance(collection_or_scores, xr.Dataset):

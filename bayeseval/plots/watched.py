@@ -64,7 +64,9 @@ def plot_watched(
     --------
     >>> import matplotlib, bayeseval as be
     >>> matplotlib.use("Agg")
-    >>> collection = be.simulate.urn_collection([0.05, 0.3], n_topics=10, random_seed=1)
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.05, 0.3], n_topics=10, prevalence=0.1, random_seed=1
+    ... )
     >>> order = be.designs.order(collection, random_seed=1)
     >>> looks = {}
     >>> for n in (20, 40, 60):

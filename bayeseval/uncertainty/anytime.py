@@ -64,7 +64,7 @@ def at_one_look(z, information: float):
     --------
     >>> z = 1.645 * anytime_ratio(1.645, 4.0)
     >>> at_one_look(np.array([0.3, -z]), 4.0).round(3)
-    array([ 0.   , -1.645])
+    array([-0.   , -1.645])
     """
     from scipy.special import ndtri_exp
 
