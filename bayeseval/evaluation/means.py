@@ -1,5 +1,7 @@
 """Mean scores over topics."""
 
+import warnings
+
 import numpy as np
 import xarray as xr
 
@@ -13,6 +15,8 @@ from bayeseval.evaluation.topic_groups import (
     variance_of_groups,
     warn_of_groups,
 )
+from bayeseval.messages import counted
+from bayeseval.rounding import ROUNDING
 from bayeseval.uncertainty import (
     PREDICTED_FREEDOM,
     anticipated_part,
@@ -114,6 +118,7 @@ def mean_over_topics(
         shared = np.maximum(_between_topics(scores, known), 0.0)
         several = (n_topics - 1.0).where(n_topics > 1)
         error = (variance + shared / several / n_topics) ** 0.5
+        _warn_no_spread(mean, error, n_topics)
     outside = scores["outside_weight"]
     result = xr.Dataset(
         {
@@ -135,6 +140,23 @@ def mean_over_topics(
         | ({"anytime": 1} if anytime else {}),
     )
     return result if design_error.notnull().any() else result.drop_vars("design_error")
+
+
+def _warn_no_spread(mean: xr.DataArray, error: xr.DataArray, n_topics: xr.DataArray) -> None:
+    """Say of which runs all topics have the same score, which gives an interval of no length."""
+    alike = error <= ROUNDING * np.abs(mean)
+    if "run" not in mean.dims or not alike.any():
+        return
+    first = np.argwhere(alike.to_numpy())[0]
+    one = mean.isel(dict(zip(mean.dims, first, strict=True)))
+    named = [str(one[name].item()) for name in ("measure", "run") if name in one.coords]
+    warnings.warn(
+        f"topics show no spread, and so no error, of {int(alike.sum())} of "
+        f"{counted(alike.size, 'mean')}, the first is {' of run '.join(named)} with "
+        f"{float(one):.4g} on each of {int(n_topics.max())} topics: its interval has no length and "
+        "is not to be relied on; take more topics",
+        stacklevel=3,
+    )
 
 
 def _over_topics(

@@ -1,6 +1,7 @@
 """Means over topics, for these topics and for their population."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 import xarray as xr
@@ -84,10 +85,12 @@ def test_an_error_that_topics_share_leaves_no_mean_over_their_population_without
         }
     )
     spread = scores.estimate.std("topic", ddof=1) / np.sqrt(3)
-    found = be.mean_over_topics(scores, population="topics").standard_error
+    with pytest.warns(UserWarning, match="no error, of 1 of 3 means, the first is"):
+        found = be.mean_over_topics(scores, population="topics").standard_error
     np.testing.assert_allclose(found, spread, atol=1e-12)
     together = scores.assign(shared_error=abs(scores.shared_error))
-    found = be.mean_over_topics(together, population="topics").standard_error
+    with pytest.warns(UserWarning, match="no error, of 1 of 3 means"):
+        found = be.mean_over_topics(together, population="topics").standard_error
     between = (0.06**2 - 3 * 0.02**2) / 6
     np.testing.assert_allclose(found[0] ** 2, spread[0] ** 2 + between)
 
@@ -146,3 +149,18 @@ def test_the_error_of_a_mean_is_that_of_the_scores_of_a_sample():
     mean = be.mean_over_topics(scores)
     xr.testing.assert_allclose(mean.standard_error**2, xr.ufuncs.maximum(design, both) / 36)
     xr.testing.assert_allclose(mean.design_error**2, design / 36)
+
+
+def test_means_of_topics_that_are_all_alike_are_told():
+    """Three of three queries with the answer at the top, or nowhere: an interval of no length."""
+    runs = [(run, t, d, -i) for run, order in {"hit": "abc", "miss": "cba"}.items() for t in "123"
+            for i, d in enumerate(order)]  # fmt: skip
+    runs = pd.DataFrame(runs, columns=["run", "topic", "document", "score"])
+    qrels = pd.DataFrame({"topic": list("123"), "document": "a", "grade": 1})
+    collection = be.read_collection(qrels, runs)
+    with pytest.warns(UserWarning, match="no error, of 4 of 4 means, the first is RR@2 of run hit"):
+        mean = be.scores(collection, ["RR@2", "Success@2"])
+    assert (mean.standard_error == 0).all()
+    qrels.loc[0, "document"] = "b"
+    some = be.scores(be.read_collection(qrels, runs), "RR@2")
+    assert (some.standard_error > 0).all()
