@@ -255,7 +255,7 @@ def _groups(collection, pool: Pool, leave_out: str) -> NDArray[np.int64]:
 def check_adjusted(measures: list[Measure]) -> None:
     """Refuse what is no sum of relevances and no ratio of these."""
     for measure in measures:
-        if measure.kind == "preference":
+        if measure.kind in ("list", "preference"):
             adjusted = sorted(names_of("linear", "count", "ratio"))
             raise ValueError(
                 f"{measure.label} is no sum of relevances and no ratio of sums, so it is not "

@@ -10,11 +10,13 @@ from bayeseval.answers.enough import check_half_width, with_more_judgments
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.collection.labels import asked_labels
-from bayeseval.combination.scores import DRAWS, Combination
+from bayeseval.combination.scores import DRAWS, Combination, scores_by_model
 from bayeseval.evaluation import evaluate, mean_over_topics, means_with_covariance
 from bayeseval.evaluation.topic_groups import Groups
 from bayeseval.frame.frame import BY_CHANCE, Frame
+from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.names import parse_measures
+from bayeseval.measures.table import SUMS
 from bayeseval.messages import Message, Option
 from bayeseval.posterior.modelled import fitted_runs, scored_by_relevance
 
@@ -84,7 +86,7 @@ def scores(
         how many more documents of each topic are to be judged (0: enough). By "combined" what
         :func:`combine` returns, with ``covariance``, so that runs can be compared and ranked,
         ``model``, ``length_ratio`` (interval length over that of ``dyn``), ``outside_weight`` and
-        ``n_topics``.
+        ``n_topics``; RR, Success and ERR are the model's alone, with its own errors.
 
     Raises
     ------
@@ -94,7 +96,9 @@ def scores(
     Examples
     --------
     >>> import bayeseval as be
-    >>> collection = be.simulate.urn_collection([0.05, 0.3], n_topics=10, random_seed=1)
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.05, 0.3], n_topics=10, prevalence=0.1, random_seed=1
+    ... )
     >>> be.scores(collection, "P@10").interval.sizes["ci_bound"]
     2
     """
@@ -188,7 +192,10 @@ def _combined(
     predictor=None,
     **unknown: object,
 ) -> xr.Dataset:
-    """Scores by ``dyn`` and a model, which is fitted with the options ``fitting``."""
+    """Scores by ``dyn`` and a model, which is fitted with the options ``fitting``.
+
+    Measures that no sums of sampled documents estimate are the model's alone.
+    """
     if unknown:
         raise ValueError(
             Message(
@@ -201,12 +208,42 @@ def _combined(
     check_whole_numbers(2, draws=fitting["draws"])
     fitted_runs(collection, fitting["learn_from"])
     scored_by_relevance(collection, measures, relevance_level)  # refused before the estimates
+    parsed = parse_measures(
+        measures, relevance_level=relevance_level, grades=grade_scale(collection)
+    )
+    labels = [measure.label for measure in parsed]
+    summed = [measure.label for measure in parsed if measure.kind in SUMS]
+    listed = [label for label in labels if label not in summed]
+    asked = {"relevance_level": relevance_level, "ci_prob": ci_prob, "predictor": predictor}
+    parts = [_of_sums(collection, summed, fitting, **asked)] if summed else []
+    if listed:
+        warnings.warn(
+            f"{', '.join(listed)}: no sums of sampled documents estimate this, so the scores are "
+            "the model's alone, with the errors that such models made on other collections",
+            stacklevel=3,
+        )
+        del asked["predictor"]
+        parts.append(scores_by_model(collection, listed, **asked, **fitting))
+    whole: Any = xr.concat(parts, "measure", combine_attrs="override", join="exact")
+    return whole.sel(measure=labels)
+
+
+def _of_sums(
+    collection: xr.DataTree,
+    measures: list[str],
+    fitting: dict[str, Any],
+    *,
+    relevance_level: int,
+    ci_prob: float,
+    predictor,
+) -> xr.Dataset:
+    """Scores by ``dyn`` and a model, of measures that a sample estimates by sums."""
     options: dict[str, Any] = {"predictor": predictor, "relevance_level": relevance_level}
     mean = means_with_covariance(collection, measures, estimator="dyn", ci_prob=ci_prob, **options)
     combination = Combination.of(collection, mean, **options, **fitting)
     if combination.contradiction:
         warnings.warn(
-            f"{combination.contradiction}; the intervals of dyn do not rest on it", stacklevel=3
+            f"{combination.contradiction}; the intervals of dyn do not rest on it", stacklevel=4
         )
     ratio = combination.intervals["length_ratio"].sel(source="combined", drop=True)
     found = combination.scores.assign(mean[["outside_weight", "n_topics"]])

@@ -167,6 +167,8 @@ def _combined(
     import numpy as np
 
     from bayeseval.evaluation import compared_pairs
+    from bayeseval.measures.names import parse_measures
+    from bayeseval.measures.table import SUMS
     from bayeseval.rankings.comparisons import equivalence_margins
 
     compared_pairs(collection["run"].to_numpy(), asked["reference"])  # refused before the fit
@@ -174,9 +176,11 @@ def _combined(
     check_combinable(collection, measure, options["relevance_level"])
     scores = combined(collection, measure, estimated, options, seed)
     pairs = be.rankings.compare_draws(scores, prior=prior, **asked)
-    note_differences(
-        pairs, be.compare(collection, measure, **asked | {"equivalence": None}, **options)
-    )
+    parsed = parse_measures(measure, relevance_level=estimated.relevance_level)
+    summed = [one.label for one in parsed if one.kind in SUMS]
+    if summed:
+        by_dyn = be.compare(collection, summed, **asked | {"equivalence": None}, **options)
+        note_differences(pairs.sel(measure=summed), by_dyn)
     return pairs, scores
 
 

@@ -82,12 +82,19 @@ def write_combined(
     the command's measures, outside, population, ci_prob, relevance_level and format: those that
     people read print the combined scores too.
     """
+    from bayeseval.measures.names import parse_measures
+    from bayeseval.measures.table import SUMS
     from bayeseval.tidy import BOUNDS, with_bounds
 
     reason = _why_not_combined(collection, request)
+    parsed = parse_measures(post["measure"].to_numpy().tolist())
+    summed = [measure.label for measure in parsed if measure.kind in SUMS]
+    if not summed:
+        reason = reason or "dyn has no estimate of what is no sum of relevances"
     if not reason:
         options = {"estimator": "dyn", "relevance_level": request["relevance_level"]}
-        scores = be.evaluate(collection, request["measures"], **options)
+        scores = be.evaluate(collection, summed, **options)
+        post, summary = post.sel(measure=summed), summary.sel(measure=summed)
         mean = be.mean_over_topics(scores, ci_prob=request["ci_prob"])
         if mean["standard_error"].isnull().any():
             reason = (

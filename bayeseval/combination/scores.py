@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from bayeseval.combination.combine import combine
+from bayeseval.combination.constants import groups_of_runs
 from bayeseval.combination.intervals import compare_intervals
 from bayeseval.combination.model_errors import with_model_errors
 from bayeseval.evaluation import covariance
@@ -97,3 +99,45 @@ class Combination:
         names = ("measure", [model_name(model)] * len(labels))
         intervals = compare_intervals(mean, alone, scores)
         return cls(scores.assign(model=names), intervals, contradiction)
+
+
+def scores_by_model(
+    sampled: xr.DataTree,
+    labels: list[str],
+    *,
+    relevance_level: int,
+    ci_prob: float,
+    learn_from: str | Sequence[str],
+    draws: int,
+    random_seed: int,
+) -> xr.Dataset:
+    """Scores (measure, run) by the models alone, with their own errors, as combine returns them.
+
+    For measures that no sums of sampled documents estimate.
+    """
+    by_relevance = scored_by_relevance(sampled, labels, relevance_level)
+    sampling: dict[str, Any] = {"chains": N_CHAINS, "draws": draws, "random_seed": random_seed}
+    parts = []
+    for binary in (True, False):
+        asked = [label for label, one in zip(labels, by_relevance, strict=True) if one == binary]
+        if asked:
+            model = document_model(sampled, relevance_level, binary, learn_from)
+            fitted = fit(model, approximation="laplace", **sampling)
+            post = posterior_scores(fitted, sampled, asked, random_seed=random_seed)
+            alone = with_model_errors(post, ci_prob=ci_prob)
+            names = ("measure", [model_name(model)] * len(asked))
+            group = ("run", groups_of_runs(post))
+            parts.append(alone.assign(model=names).assign_coords(group=group))
+    options: dict[str, Any] = {"dim": "measure", "combine_attrs": "override"}
+    found: Any = xr.concat(parts, **options)
+    unknown, n_topics = xr.full_like(found["estimate"], np.nan), found.attrs["topics"].split("-")[0]
+    return (
+        found.sel(measure=labels)
+        .assign(
+            model_weight=xr.ones_like(unknown),
+            unlike_model=unknown,
+            length_ratio=unknown,
+            n_topics=xr.full_like(unknown, int(n_topics), dtype=np.int64),
+        )
+        .assign_attrs(estimator="combined", ci_prob=ci_prob)
+    )

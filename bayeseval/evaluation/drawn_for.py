@@ -10,6 +10,7 @@ from bayeseval.collection.schema import design_parameters
 from bayeseval.designs.sizes import Shares, chance, squared_weights
 from bayeseval.frame.frame import Frame
 from bayeseval.measures.measure import Measure
+from bayeseval.measures.table import SUMS
 from bayeseval.rounding import ratio
 
 LARGE = 1.5  # error, by that of a sample drawn for the measure, from which on a warning is due
@@ -29,7 +30,7 @@ def warn_drawn_for_others(frame: Frame, measures: list[Measure], *, stacklevel: 
         return
     if "stratum_extension" in design:  # later runs: the order was for no measure of theirs
         return
-    others = [one for one in measures if one.label not in drawn_for and one.kind != "preference"]
+    others = [one for one in measures if one.label not in drawn_for and one.kind in SUMS]
     if not others:
         return
     ratios = zip(others, error_ratios(frame, others), strict=True)

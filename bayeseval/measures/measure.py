@@ -20,8 +20,9 @@ class Measure:
     discount: str = "log2"  # of DCG and nDCG: gain, or ("exp-log2") 2**gain - 1, / log2(rank + 1)
     label: str = ""  # canonical text, the label on the dim ``measure`` of every result
     # one weighted sum of relevances over the ranks ("linear"); a sum over the documents of the
-    # topic ("count"); a ratio of sums over pairs or single documents ("ratio"); or anything else,
-    # which sampling cannot estimate by sums ("preference")
+    # topic ("count"); a ratio of sums over pairs or single documents ("ratio"); another function of
+    # the relevances in the ranking ("list"), or of which documents are judged ("preference"): these
+    # two sampling cannot estimate by sums
     kind: str = "linear"
 
 
@@ -59,7 +60,7 @@ def relevance(measure: Measure, grade: np.ndarray) -> np.ndarray:
     """Relevance that a measure sees in grades of any shape; NaN (not judged) stays NaN.
 
     Binary measures see 1 where ``grade >= relevance_level``; graded ones see the gain, never
-    below 0, or ``2**gain - 1`` in the ``exp-log2`` form of DCG.
+    below 0, or ``2**gain - 1`` in the ``exp-log2`` form of DCG and in ERR.
 
     Examples
     --------

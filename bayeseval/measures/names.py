@@ -17,7 +17,7 @@ from bayeseval.messages import Message, Option
 Gain = Mapping[Any, float] | Callable[[float], float]
 EXAMPLES = (
     "P@10, RBP(p=0.8), DCG@20, nDCG@10, AP, AP(rel=2), AP@100, Rprec, R@100, RR, RR@10, "
-    "Success@5, Bpref, infAP, Judged@10, NumRel, NumRet, NumRelRet"
+    "ERR@10, Success@5, Bpref, infAP, Judged@10, NumRel, NumRet, NumRelRet"
 )
 BY_INF = {"xinfap": ("xinfAP", "AP"), "infndcg": ("infNDCG", "nDCG")}  # names of sample_eval
 # lower-case name -> name here and parameters
@@ -123,7 +123,7 @@ def _measure(measure: Any, relevance_level: int, table: tuple | None) -> Measure
         relevance_level=params.get("rel", relevance_level) if uses_level else 1,
         gains=(inline or table) if graded else None,
         graded=graded,
-        discount=params.get("dcg", "log2"),
+        discount=params.get("dcg", row.discount),
         kind=row.kind,
     )
     return replace(described, label=_label(described, inline))
@@ -136,7 +136,7 @@ def _label(measure: Measure, gains: tuple | None) -> str:
         shown.append(f"p={measure.persistence:.12g}")
     if measure.relevance_level != 1:
         shown.append(f"rel={measure.relevance_level}")
-    if measure.discount != "log2":
+    if measure.discount != MEASURES[measure.name].discount:
         shown.append(f"dcg='{measure.discount}'")
     if gains:
         shown.append(
@@ -265,7 +265,7 @@ def canonical_name(name: str) -> str | None:
 
     Examples
     --------
-    >>> canonical_name("ndcg"), canonical_name("MAP"), canonical_name("ERR")
+    >>> canonical_name("ndcg"), canonical_name("MAP"), canonical_name("BPM")
     ('nDCG', 'AP', None)
     """
     known = _OWN.get(name.lower())

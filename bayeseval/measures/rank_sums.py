@@ -86,6 +86,39 @@ def precision_sum(position, value):
 
 
 @numba.njit(cache=True, nogil=True)
+def first_reciprocal(position, value):
+    """1 / rank of the first document with a value above 0, 0 where there is none (run, column)."""
+    n_runs, n_columns = position.shape[0], value.shape[1]
+    found = np.zeros((n_runs, n_columns))
+    for run in range(n_runs):
+        for rank in range(position.shape[1]):
+            row = position[run, rank]
+            if row >= 0:
+                for column in range(n_columns):
+                    if value[row, column] > 0 and found[run, column] == 0.0:
+                        found[run, column] = 1.0 / (rank + 1.0)
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def stopping_sum(position, value):
+    """Sum of v_i / i times the product of 1 - v_j over the ranks j above i, dims (run, column)."""
+    n_runs, n_columns = position.shape[0], value.shape[1]
+    total = np.zeros((n_runs, n_columns))
+    going_on = np.empty(n_columns)
+    for run in range(n_runs):
+        going_on[:] = 1.0
+        for rank in range(position.shape[1]):
+            row = position[run, rank]
+            if row >= 0:
+                share = 1.0 / (rank + 1.0)
+                for column in range(n_columns):
+                    total[run, column] += share * going_on[column] * value[row, column]
+                    going_on[column] *= 1.0 - value[row, column]
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
 def precision_sum_influence(position, value, picked, expanded, joint_excess, group):
     """Numerator of average precision with its joint correction and its linear part.
 

@@ -73,7 +73,7 @@ def plain_scores(
     if row.of_relevance is None:
         raise ValueError(
             f"{measure.label} has no score by relevance alone; measures that have one: "
-            f"{', '.join(names_of('linear', 'count', 'ratio'))}."
+            f"{', '.join(names_of('linear', 'count', 'ratio', 'list'))}."
         )
     position = np.ascontiguousarray(position[:, : measure.cutoff])
     weight = rank_weight(measure, position.shape[1])
@@ -99,7 +99,7 @@ def topic_total(measure: Measure, value: NDArray) -> NDArray[np.float64] | None:
 def preference_scores(
     measure: Measure, position: np.ndarray, grade: np.ndarray, pooled: np.ndarray
 ) -> np.ndarray:
-    """Scores (run,) of every run on one topic for RR, Success, Bpref, infAP, Judged and NumRet.
+    """Scores (run,) of every run on one topic for Bpref, infAP, Judged and NumRet.
 
     ``position`` (run, rank) says where in ``grade`` (pair,) a document stands, -1 for nothing
     there; NaN is not judged, and a negative grade is a grade. An unjudged document is not relevant;

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from bayeseval.measures.measure import Measure
 
+SATISFIED = 16.0  # 2 to the highest grade, 4, as gdeval has it
+
 
 def precision(depth: int, measure: Measure) -> NDArray[np.floating]:
     """Weight 1/k on the first k ranks."""
@@ -134,17 +136,25 @@ def discount_slope(count: NDArray[np.float64], cutoff: int | None) -> NDArray[np
     return np.where(count > 0, 0.5 * (above + below), above)
 
 
-def reciprocal_rank(level, _retrieved, grades, _in_pool, _judged_grade) -> np.ndarray:
+def reciprocal_rank(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
     """1 / rank of the first relevant document, 0 where there is none."""
-    if grades.shape[1] == 0:
-        return np.zeros(len(grades))
-    relevant = grades >= level
-    return np.where(relevant.any(axis=1), 1.0 / (relevant.argmax(axis=1) + 1.0), 0.0)
+    from bayeseval.measures.rank_sums import first_reciprocal
+
+    return first_reciprocal(position, value)
 
 
-def success(level, _retrieved, grades, _in_pool, _judged_grade) -> np.ndarray:
+def success(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
     """1 where any document down to the cutoff is relevant."""
-    return (grades >= level).any(axis=1).astype(np.float64)
+    return (reciprocal_rank(measure, position, value, weight, total) > 0).astype(np.float64)
+
+
+def expected_reciprocal_rank(
+    measure: Measure, position, value, weight, total
+) -> NDArray[np.float64]:
+    """Mean of 1 / rank where a user stops, who is satisfied with probability (2^grade - 1) / 16."""
+    from bayeseval.measures.rank_sums import stopping_sum
+
+    return stopping_sum(position, np.minimum(value / SATISFIED, 1.0))
 
 
 def judged_share(_level, retrieved, grades, _in_pool, _judged_grade) -> np.ndarray:
@@ -189,7 +199,7 @@ def inferred_average_precision(level, _retrieved, grades, in_pool, judged_grade)
 class Row:
     """One measure of the table."""
 
-    kind: str  # "linear", "count", "ratio" or "preference", as in :class:`Measure`
+    kind: str  # "linear", "count", "ratio", "list" or "preference", as in :class:`Measure`
     # those that it knows, in the order of messages; who knows ``gains`` is graded, who knows
     # ``rel`` counts grades from a level on
     parameters: tuple[str, ...]
@@ -206,6 +216,10 @@ class Row:
     needs_cutoff: bool = False
     takes_gain: bool = False  # whether it becomes graded where a gain is given
     bounded: bool = True  # whether scores by relevance lie between 0 and 1
+    discount: str = "log2"  # usual one, as in :class:`Measure`
+
+
+SUMS = ("linear", "count", "ratio")  # kinds of measures that a sample estimates by sums
 
 
 def names_of(*kinds: str) -> list[str]:
@@ -229,9 +243,14 @@ MEASURES: dict[str, Row] = {
     "nDCG": Row("ratio", ("cutoff", "dcg", "gains"), discounted_gain, normalised_gain, ideal_gain),
     "R": Row("ratio", ("cutoff", "rel"), equal_weight, recall, relevant_number, needs_cutoff=True),
     "Rprec": Row("ratio", ("rel",), reciprocal_weight, r_precision, relevant_number),
-    "RR": Row("preference", ("cutoff", "rel"), reciprocal_weight, of_lists=reciprocal_rank),
-    "Success": Row(
-        "preference", ("cutoff", "rel"), equal_weight, of_lists=success, needs_cutoff=True
+    "RR": Row("list", ("cutoff", "rel"), reciprocal_weight, reciprocal_rank),
+    "Success": Row("list", ("cutoff", "rel"), equal_weight, success, needs_cutoff=True),
+    "ERR": Row(
+        "list",
+        ("cutoff", "gains"),
+        reciprocal_weight,
+        expected_reciprocal_rank,
+        discount="exp-log2",
     ),
     "Bpref": Row("preference", ("rel",), equal_weight, of_lists=binary_preference),
     "infAP": Row("preference", ("rel",), reciprocal_weight, of_lists=inferred_average_precision),

@@ -104,5 +104,5 @@ def check_modelled(measures: list[Measure]) -> None:
         if measure.kind == "preference":
             raise ValueError(
                 f"{measure.label} has no posterior scores; measures that have them: "
-                f"{', '.join(names_of('linear', 'count', 'ratio'))}"
+                f"{', '.join(names_of('linear', 'count', 'ratio', 'list'))}"
             )

@@ -273,3 +273,24 @@ def test_samples_without_errors_and_other_objects_are_refused(sampled, monkeypat
 def test_it_is_named_where_evaluate_is_asked_for_it(sampled):
     with pytest.raises(ValueError, match="be.scores, be.compare and be.rank have it"):
         be.evaluate(sampled, "P@10", estimator="combined")
+
+
+def test_what_no_sums_estimate_is_the_model_alone_with_its_own_errors(sampled):
+    asked = {"estimator": "combined", "draws": 100, "random_seed": 2}
+    with pytest.warns(UserWarning, match="RR@10, Success@5: no sums of sampled documents"):
+        both = be.scores(sampled, ["RR@10", "P@10", "Success@5"], **asked)
+    assert both["measure"].values.tolist() == ["RR@10", "P@10", "Success@5"]
+    alone = be.scores(sampled, "P@10", **asked)
+    for name in ("estimate", "interval", "covariance", "length_ratio", "n_topics"):
+        np.testing.assert_array_equal(both[name].sel(measure=["P@10"]), alone[name])
+    fitted = be.fit(
+        be.models.relevance_model(sampled), approximation="laplace", draws=100, random_seed=2
+    )
+    listed = ["RR@10", "Success@5"]
+    post = be.with_model_errors(be.posterior_scores(fitted, sampled, listed, random_seed=2))
+    for name in ("estimate", "interval", "covariance"):
+        np.testing.assert_array_equal(both[name].sel(measure=listed), post[name])
+    assert (both.model_weight.sel(measure=listed) == 1.0).all()
+    assert both.length_ratio.sel(measure=listed).isnull().all()
+    sets = be.rank(both)
+    assert sets.sizes["measure"] == 3 and (sets["rank"].min("run") == 1).all()

@@ -48,7 +48,7 @@ REFUSED = [
     ("SetP", "'SetP' does not exist; there are"),
     ("xinfAP", "xinfAP of sample_eval is AP by estimator='inf'"),
     ("infndcg", "infNDCG of sample_eval is nDCG by estimator='inf'"),
-    (ir_measures.ERR @ 20, "'ERR@20' does not exist; there are"),
+    (ir_measures.BPM @ 20, "'BPM@20' does not exist; there are"),
     ("AP(rel=2", "cannot be read; write each measure by itself, as NAME"),
     ("P@10 AP", "cannot be read"),
     ("P@ten", "cannot be read"),
@@ -109,7 +109,8 @@ def test_every_measure_has_its_kind():
         "linear": ["P@10", "RBP", "DCG", "NumRelRet"],
         "count": ["NumRel"],
         "ratio": ["AP", "nDCG", "Rprec", "R@10"],
-        "preference": ["RR", "Success@1", "Bpref", "infAP", "Judged", "NumRet"],
+        "list": ["RR", "Success@1", "ERR@10"],
+        "preference": ["Bpref", "infAP", "Judged", "NumRet"],
     }
     for kind, names in kinds.items():
         assert [measure.kind for measure in parse_measures(names)] == [kind] * len(names)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayeseval as be
+from bayeseval.measures.measure import relevance
 from bayeseval.measures.names import parse_measures
-from bayeseval.measures.scores import preference_scores
+from bayeseval.measures.scores import plain_scores, preference_scores
 
 # ours, the measure to ask pytrec_eval for, the key it answers under
 REFERENCE = [
@@ -21,6 +22,14 @@ REFERENCE = [
     ("infAP", "infAP", "infAP"),
     ("NumRet", "num_ret", "num_ret"),
 ]
+
+
+def scored(measure, position, grade, pooled):
+    """Scores (run,) on one topic, where an unjudged document is not relevant."""
+    if measure.kind == "preference":
+        return preference_scores(measure, position, grade, pooled)
+    value = np.nan_to_num(relevance(measure, grade))[:, None]
+    return plain_scores(measure, np.asarray(position, dtype=np.int32), value)[:, 0]
 
 
 def random_topic(random_seed):
@@ -56,7 +65,7 @@ def test_scores_equal_pytrec_eval(name, asked, key, level):
         documents, qrels, runs = random_topic(random_seed)
         evaluator = pytrec_eval.RelevanceEvaluator({"1": qrels}, {asked}, relevance_level=level)
         expected = [evaluator.evaluate({"1": run})["1"][key] if run else 0.0 for run in runs]
-        actual = preference_scores(measure, *encode(documents, qrels, runs))
+        actual = scored(measure, *encode(documents, qrels, runs))
         np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-12)
 
 
@@ -69,7 +78,7 @@ def test_judged_equals_ir_measures_where_scores_have_no_ties(theirs):
         qrels = {document: grade for document, grade in qrels.items() if grade >= 0}
         runs = [{d: -float(rank) for rank, d in enumerate(run)} for run in runs if run]
         expected = [theirs.calc_aggregate({"1": qrels}, {"1": run}) for run in runs]
-        actual = preference_scores(measure, *encode(documents, qrels, runs))
+        actual = scored(measure, *encode(documents, qrels, runs))
         np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-12)
 
 
@@ -77,7 +86,7 @@ def test_a_pooled_document_without_grade_is_not_judged():
     position = np.array([[0, 1, 2, -1]])
     grade = np.array([np.nan, np.nan, 1.0])
     pooled = np.array([True, True, True])
-    judged = preference_scores(parse_measures("Judged@5")[0], position, grade, pooled)
+    judged = scored(parse_measures("Judged@5")[0], position, grade, pooled)
     np.testing.assert_allclose(judged, [1 / 3])
 
 
@@ -98,38 +107,38 @@ def test_inferred_average_precision_by_hand():
     position = np.array([[0, 1, 2]])
     grade = np.array([np.nan, np.nan, 1.0])
     pooled = np.array([True, False, True])
-    score = preference_scores(parse_measures("infAP")[0], position, grade, pooled)
+    score = scored(parse_measures("infAP")[0], position, grade, pooled)
     np.testing.assert_allclose(score, [1 / 3 + 2 / 3 * 1 / 2 * 1 / 2], rtol=1e-12)
 
 
 def test_a_cutoff_hides_what_lies_deeper():
     position, grade, pooled = np.array([[0, 1, 2]]), np.array([0.0, 0.0, 1.0]), np.ones(3, bool)
     shallow, deep = parse_measures(["RR@2", "RR@3"])
-    assert preference_scores(shallow, position, grade, pooled) == 0.0
-    assert preference_scores(deep, position, grade, pooled) == pytest.approx(1 / 3)
+    assert scored(shallow, position, grade, pooled) == 0.0
+    assert scored(deep, position, grade, pooled) == pytest.approx(1 / 3)
 
 
 def test_no_relevant_document_or_nothing_retrieved_scores_zero():
     measures = parse_measures(["RR", "Success@5", "Bpref", "infAP", "Judged@5", "NumRet"])
     nothing = np.full((2, 3), -1)
     for measure in measures:
-        scores = preference_scores(measure, nothing, np.array([1.0, 0.0]), np.ones(2, bool))
+        scores = scored(measure, nothing, np.array([1.0, 0.0]), np.ones(2, bool))
         np.testing.assert_array_equal(scores, [0.0, 0.0])
     for measure in measures[:4]:
-        scores = preference_scores(measure, np.array([[0, 1]]), np.zeros(2), np.ones(2, bool))
+        scores = scored(measure, np.array([[0, 1]]), np.zeros(2), np.ones(2, bool))
         np.testing.assert_array_equal(scores, [0.0])
 
 
 def test_a_ranking_of_no_ranks_scores_zero():
     for measure in parse_measures(["RR", "Success@5", "Bpref", "infAP", "Judged@5", "NumRet"]):
-        scores = preference_scores(
+        scores = scored(
             measure, np.zeros((2, 0), dtype=np.int32), np.array([1.0]), np.ones(1, bool)
         )
         np.testing.assert_array_equal(scores, [0.0, 0.0])
 
 
 def test_other_measures_are_refused():
-    with pytest.raises(ValueError, match="AP is not one of the measures scored here: RR"):
+    with pytest.raises(ValueError, match="AP is not one of the measures scored here: Bpref"):
         preference_scores(parse_measures("AP")[0], np.zeros((1, 1)), np.ones(1), np.ones(1, bool))
 
 
@@ -149,7 +158,7 @@ def topics(draw):
 @given(topics())
 def test_scores_lie_between_zero_and_one(topic):
     for measure in parse_measures(["RR", "Success@3", "Bpref", "infAP", "Judged@3"]):
-        score = preference_scores(measure, *topic).item()
+        score = scored(measure, *topic).item()
         assert 0.0 <= score <= 1.0 + 1e-12
 
 
@@ -159,8 +168,8 @@ def test_rr_and_success_do_not_fall_when_a_document_becomes_relevant(topic, data
     better = grade.copy()
     better[data.draw(st.integers(0, grade.size - 1))] = 2.0
     for measure in parse_measures(["RR", "RR(rel=2)@3", "Success@3"]):
-        before = preference_scores(measure, position, grade, pooled)
-        assert preference_scores(measure, position, better, pooled) >= before
+        before = scored(measure, position, grade, pooled)
+        assert scored(measure, position, better, pooled) >= before
 
 
 @given(topics())
@@ -173,8 +182,8 @@ def test_bpref_skips_documents_without_judgment(topic):
     only[0, : kept.size] = kept
     bpref = parse_measures("Bpref")[0]
     np.testing.assert_allclose(
-        preference_scores(bpref, only, grade, pooled),
-        preference_scores(bpref, position, grade, pooled),
+        scored(bpref, only, grade, pooled),
+        scored(bpref, position, grade, pooled),
         rtol=1e-14,
     )
 
@@ -185,6 +194,6 @@ def test_scores_do_not_depend_on_where_documents_stand_in_the_arrays(topic):
     turned = np.where(position >= 0, grade.size - 1 - position, -1)
     for measure in parse_measures(["RR", "Success@3", "Bpref", "infAP", "Judged@3", "NumRet"]):
         np.testing.assert_array_equal(
-            preference_scores(measure, turned, grade[::-1], pooled[::-1]),
-            preference_scores(measure, position, grade, pooled),
+            scored(measure, turned, grade[::-1], pooled[::-1]),
+            scored(measure, position, grade, pooled),
         )

@@ -25,7 +25,7 @@ def test_a_kind_says_what_a_row_has(name):
     row = MEASURES[name]
     assert (row.of_relevance is None) == (row.kind == "preference")
     assert (row.of_lists is None) == (row.kind != "preference")
-    assert (row.of_topic is None) == (row.kind in ("linear", "preference"))
+    assert (row.of_topic is None) == (row.kind in ("linear", "list", "preference"))
     assert (row.of_relevance is linear) == (row.kind == "linear")
 
 
