@@ -14,6 +14,7 @@ from bayeseval.answers.scoring import (
     with_labels,
 )
 from bayeseval.collection import check_collection
+from bayeseval.collection.choices import check_seed
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.evaluation import (
     default_population,
@@ -97,6 +98,7 @@ def rank(
     >>> be.rank(collection, "P@10").sel(run="run003").interval.values
     array([[3, 3]])
     """
+    check_seed(random_seed)
     how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": random_seed}
     if isinstance(collection_or_scores, xr.Dataset):
         known = mean = collection_or_scores
@@ -160,5 +162,6 @@ def _evidence(
             )
         )
     known = evaluate(collection, measures, **options)
-    mean = mean_over_topics(known, population="topics", ci_prob=ci_prob, topic_groups=topic_groups)
+    asked = {"population": "topics", "topic_groups": topic_groups, "anytime": anytime}
+    mean = mean_over_topics(known, ci_prob=ci_prob, **asked)
     return known, mean, {"topic_groups": topic_groups}
