@@ -29,11 +29,11 @@ def check_half_width(half_width: float | None) -> None:
 def with_more_judgments(
     result: xr.Dataset, collection: xr.DataTree, half_width: float | xr.DataArray
 ) -> xr.Dataset:
-    """Result with ``more_judgments``, by which intervals are about as short as they should be.
+    """Result with ``more_judgments``: about how many until half of an interval is short enough.
 
-    Documents of each topic, in the order of the list, beyond those that are judged; 0 where an
-    interval that holds at every look is short enough, NaN where there is none. Its length is taken
-    to fall as the variance that is expected of the measure does, over all contributing runs.
+    They are further documents of each topic, in the order of the list: 0 where the interval is
+    short enough, NaN where there is none. Lengths are taken to fall as the variance falls that is
+    expected of the measure, over all contributing runs.
     ``half_width`` is one number, or one for every interval.
     """
     check_one_sample(collection, "further judgments are of one sample")

@@ -115,7 +115,7 @@ def rank(
         how |= errors
     sets = rank_sets(known, simultaneous=simultaneous, top=top, anytime=anytime, **how)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the same as of the sets
+        warnings.simplefilter("ignore")  # those of the sets, again
         chances = rank_probabilities(known, prior=prior, **how)
     found = sets.assign(
         expected_rank=chances["expected_rank"], probability_better=chances["better"]

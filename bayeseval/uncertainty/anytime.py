@@ -55,10 +55,9 @@ def anytime_ratio(quantile, information: float):
 
 
 def at_one_look(z, information: float):
-    """The normal quantiles that a single look would have needed: the inverse of the product above.
+    """Quantiles of one look whose product with :func:`anytime_ratio` is z: its inverse.
 
-    Where it lies below a bound at every look that excludes nothing, it is 0; where all is judged
-    every look is the last, and nothing changes.
+    It is 0 where z is below the bound at every level, and z itself where all is judged.
 
     Examples
     --------
