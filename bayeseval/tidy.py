@@ -7,6 +7,7 @@ KEYS = ("measure", "run", "run_a", "run_b", "topic", "replicate")
 DIMS = ("measure", "comparison", "run", "topic", "replicate")
 NO_ROWS = {"run_other", "rank", "ci_bound", "direction", "chain"}  # of matrices, within a row
 BOUNDS = ("lower", "upper")
+TOPIC = "topic_"  # before the names of variables by topic, beside means
 
 
 def to_frame(scores: xr.Dataset) -> pd.DataFrame:
@@ -72,3 +73,19 @@ def with_bounds(scores: xr.Dataset) -> xr.Dataset:
     """The same with ``lower`` and ``upper`` as variables in the place of ``interval``."""
     bounds = {name: scores["interval"].sel(ci_bound=name, drop=True) for name in BOUNDS}
     return scores.drop_vars("interval").assign(bounds)
+
+
+def with_topics(mean: xr.Dataset, by_topic: xr.Dataset | None) -> xr.Dataset:
+    """Means, with the variables of scores by topic under names of their own, if there are any."""
+    if by_topic is None:
+        return mean
+    kept = by_topic.drop_dims("direction", errors="ignore").data_vars.items()
+    return mean.assign({f"{TOPIC}{name}": one for name, one in kept if "topic" in one.dims})
+
+
+def scores_by_topic(scores: xr.Dataset) -> xr.Dataset:
+    """Scores by topic of what :func:`with_topics` made, or scores as they are."""
+    names = {
+        str(name): str(name).removeprefix(TOPIC) for name in scores if str(name).startswith(TOPIC)
+    }
+    return scores[list(names)].rename(names) if names else scores

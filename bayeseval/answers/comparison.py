@@ -140,7 +140,7 @@ def compare(
         return compare_draws(collection_or_scores, prior=prior, **of_draws)
     collection = collection_or_scores
     check_collection(collection)
-    estimator = estimator or default_estimator(collection, measures, population, anytime)
+    estimator = estimator or default_estimator(collection, measures, anytime)
     if estimator == COMBINED:
         asked = {"population": population, "topic_groups": topic_groups, "anytime": anytime}
         asked |= {"random_seed": random_seed, "labels": labels, **options}

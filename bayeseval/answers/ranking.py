@@ -139,7 +139,7 @@ def _evidence(
     **options,
 ) -> tuple[xr.Dataset, xr.Dataset, dict[str, Any]]:
     """Scores with errors, their means, and options of :func:`rank_sets` that hold the errors."""
-    estimator = estimator or default_estimator(collection, measures, population, anytime)
+    estimator = estimator or default_estimator(collection, measures, anytime)
     if estimator == COMBINED:
         asked = {"population": population, "topic_groups": topic_groups, "anytime": anytime}
         asked |= {"ci_prob": ci_prob, "random_seed": random_seed, "estimator": estimator}

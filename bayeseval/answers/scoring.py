@@ -10,8 +10,9 @@ from bayeseval.answers.enough import check_half_width, with_more_judgments
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.collection.labels import asked_labels
-from bayeseval.combination.scores import DRAWS, Combination, scores_by_model
+from bayeseval.combination.scores import DRAWS, Combination
 from bayeseval.evaluation import evaluate, mean_over_topics, means_with_covariance
+from bayeseval.evaluation.problem import check_option
 from bayeseval.evaluation.topic_groups import Groups
 from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.frame.sample import grade_scale
@@ -19,6 +20,7 @@ from bayeseval.measures.names import parse_measures
 from bayeseval.measures.table import SUMS
 from bayeseval.messages import Message, Option
 from bayeseval.posterior.modelled import fitted_runs, scored_by_relevance
+from bayeseval.tidy import with_topics
 
 COMBINED = "combined"
 
@@ -33,6 +35,7 @@ def scores(
     labels: str | Sequence[str] | None = None,
     anytime: bool = False,
     half_width: float | None = None,
+    per_topic: bool = False,
     relevance_level: int = 1,
     topic_groups: Groups | None = None,
     random_seed: int | None = None,
@@ -67,6 +70,8 @@ def scores(
         Intervals that hold at every look while an order is judged, by ``stat`` or ``dyn``.
     half_width : float, optional
         Half of the length of an interval that is short enough; implies ``anytime``.
+    per_topic : bool
+        Also the scores of every topic, with intervals.
     relevance_level : int
         Lowest relevant grade.
     topic_groups : mapping, Series or DataArray of topic to group, optional
@@ -83,7 +88,9 @@ def scores(
     -------
     Dataset (measure, run)
         What :func:`mean_over_topics` returns; with ``half_width`` also ``more_judgments``, about
-        how many more documents of each topic are to be judged (0: enough). By "combined" what
+        how many more documents of each topic are to be judged (0: enough); with ``per_topic`` also
+        what :func:`evaluate` returns (by "combined": :func:`summarize` of the model's draws), as
+        ``topic_estimate``, ``topic_interval`` and so on, over topic too. By "combined" what
         :func:`combine` returns, with ``covariance``, so that runs can be compared and ranked,
         ``model``, ``length_ratio`` (interval length over that of ``dyn``), ``outside_weight`` and
         ``n_topics``; RR, Success and ERR are the model's alone, with its own errors.
@@ -107,11 +114,14 @@ def scores(
     anytime = anytime or half_width is not None
     options = with_labels(options, labels)
     options["relevance_level"] = relevance_level
-    estimator = estimator or default_estimator(collection, measures, population, anytime)
+    estimator = estimator or default_estimator(collection, measures, anytime)
     if estimator == COMBINED:
-        _check_combined(population, topic_groups, anytime)
+        over: dict[str, Any] = {"ci_prob": ci_prob, "population": population or "sample"}
+        over |= {"topic_groups": topic_groups, "anytime": anytime}
         fitting = {"learn_from": learn_from, "draws": draws, "random_seed": random_seed or 0}
-        return _combined(collection, measures, ci_prob, fitting, **options)
+        fitting |= {"per_topic": per_topic}
+        mean, by_topic = _combined(collection, measures, over, fitting, **options)
+        return with_topics(mean, by_topic)
     found = evaluate(
         collection,
         measures,
@@ -129,7 +139,9 @@ def scores(
         topic_groups=topic_groups,
         anytime=anytime,
     )
-    return mean if half_width is None else with_more_judgments(mean, collection, half_width)
+    if half_width is not None:
+        mean = with_more_judgments(mean, collection, half_width)
+    return with_topics(mean, found if per_topic else None)
 
 
 def with_labels(options: dict[str, Any], labels: str | Sequence[str] | None) -> dict[str, Any]:
@@ -139,9 +151,7 @@ def with_labels(options: dict[str, Any], labels: str | Sequence[str] | None) -> 
     return options | {"predictor": (options.get("predictor") or "pooled", asked_labels(labels))}
 
 
-def default_estimator(
-    collection: xr.DataTree, measures, population: str | None = None, anytime: bool = False
-) -> str:
+def default_estimator(collection: xr.DataTree, measures, anytime: bool = False) -> str:
     """The estimator for a collection's design: "combined" for what has combined scores."""
     children = collection.children
     scheme = children["design"].attrs.get("scheme") if "design" in children else None
@@ -152,8 +162,7 @@ def default_estimator(
     if Frame.of(collection).lists_sampled_alone:
         return "stat"
     modelled = all(measure.kind != "preference" for measure in parse_measures(measures))
-    alone = anytime or population == "topics" or not modelled
-    return "dyn" if alone else COMBINED
+    return COMBINED if modelled and not anytime else "dyn"
 
 
 def refuse_options_of_collections(measures, **options: object) -> None:
@@ -164,87 +173,52 @@ def refuse_options_of_collections(measures, **options: object) -> None:
             raise ValueError(f"{name} is for a collection; scores have been given")
 
 
-def _check_combined(population: str | None, topic_groups: Groups | None, anytime: bool) -> None:
-    """Refuse what scores of design and model combined do not have."""
-    asked = None
-    if population == "topics" or topic_groups is not None:
-        asked = Option("population", "topics")
-    elif anytime:
-        asked = Option("anytime")
-    if asked is not None:
-        raise ValueError(
-            Message(
-                asked,
-                ": scores of design and model combined are for these topics and one look; ",
-                Option("estimator", "dyn"),
-                " has it",
-            )
-        )
-
-
 def _combined(
     collection: xr.DataTree,
     measures,
-    ci_prob: float,
+    over: dict[str, Any],
     fitting: dict[str, Any],
     *,
     relevance_level: int,
     predictor=None,
     **unknown: object,
-) -> xr.Dataset:
-    """Scores by ``dyn`` and a model, which is fitted with the options ``fitting``.
+) -> tuple[xr.Dataset, xr.Dataset | None]:
+    """Scores by ``dyn`` and models, of means and, where these are asked for, of topics.
 
-    Measures that no sums of sampled documents estimate are the model's alone.
+    ``over`` are options of :func:`mean_over_topics`, ``fitting`` those of the models. Measures that
+    no sums of sampled documents estimate are the model's alone.
     """
+    has_it = "; ", Option("estimator", "dyn"), " has it"
+    if over.pop("anytime"):
+        why = ": scores of design and model combined are of one look"
+        raise ValueError(Message(Option("anytime"), why, *has_it))
     if unknown:
-        raise ValueError(
-            Message(
-                Option("estimator", COMBINED),
-                f" has no option {', '.join(unknown)}; ",
-                Option("estimator", "dyn"),
-                " has it",
-            )
-        )
+        why = f" has no option {', '.join(unknown)}"
+        raise ValueError(Message(Option("estimator", COMBINED), why, *has_it))
+    check_option(population=over["population"])
     check_whole_numbers(2, draws=fitting["draws"])
     fitted_runs(collection, fitting["learn_from"])
     scored_by_relevance(collection, measures, relevance_level)  # refused before the estimates
     parsed = parse_measures(
         measures, relevance_level=relevance_level, grades=grade_scale(collection)
     )
-    labels = [measure.label for measure in parsed]
+    options = {"predictor": predictor, "relevance_level": relevance_level}
     summed = [measure.label for measure in parsed if measure.kind in SUMS]
-    listed = [label for label in labels if label not in summed]
-    asked = {"relevance_level": relevance_level, "ci_prob": ci_prob, "predictor": predictor}
-    parts = [_of_sums(collection, summed, fitting, **asked)] if summed else []
+    listed = [measure.label for measure in parsed if measure.kind not in SUMS]
+    mean = None
+    if summed:
+        asked = {**options, "ci_prob": over["ci_prob"]}
+        mean = means_with_covariance(collection, summed, estimator="dyn", **asked)
     if listed:
         warnings.warn(
             f"{', '.join(listed)}: no sums of sampled documents estimate this, so the scores are "
             "the model's alone, with the errors that such models made on other collections",
-            stacklevel=3,
+            stacklevel=4,
         )
-        del asked["predictor"]
-        parts.append(scores_by_model(collection, listed, **asked, **fitting))
-    whole: Any = xr.concat(parts, "measure", combine_attrs="override", join="exact")
-    return whole.sel(measure=labels)
-
-
-def _of_sums(
-    collection: xr.DataTree,
-    measures: list[str],
-    fitting: dict[str, Any],
-    *,
-    relevance_level: int,
-    ci_prob: float,
-    predictor,
-) -> xr.Dataset:
-    """Scores by ``dyn`` and a model, of measures that a sample estimates by sums."""
-    options: dict[str, Any] = {"predictor": predictor, "relevance_level": relevance_level}
-    mean = means_with_covariance(collection, measures, estimator="dyn", ci_prob=ci_prob, **options)
-    combination = Combination.of(collection, mean, **options, **fitting)
-    if combination.contradiction:
+    labels = [measure.label for measure in parsed]
+    found = Combination.of(collection, mean, labels, **options, **over, **fitting)
+    if found.contradiction:
         warnings.warn(
-            f"{combination.contradiction}; the intervals of dyn do not rest on it", stacklevel=4
+            f"{found.contradiction}; the intervals of dyn do not rest on it", stacklevel=4
         )
-    ratio = combination.intervals["length_ratio"].sel(source="combined", drop=True)
-    found = combination.scores.assign(mean[["outside_weight", "n_topics"]])
-    return found.assign(length_ratio=ratio.transpose("measure", "run").variable)
+    return found.scores, found.by_topic

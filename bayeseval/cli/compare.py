@@ -107,15 +107,14 @@ def compare(
         raise ValueError(
             "--fail-if-worse needs the run that others may not fall behind; give it by --reference"
         )
-    if topic_groups is not None and combining:
-        raise ValueError("--topic-groups is for the population of topics, not combined scores")
     options, ci_prob = estimate_options(estimated, judged), estimated.ci_prob
     groups = groups_of_topics(topic_groups)
     collection = read_judged(qrels, runs, judged, rankings, output, topic_groups)
     check_level(collection, estimated.relevance_level, measure)
     asked: dict[str, Any] = {"reference": reference, "ci_prob": ci_prob, "equivalence": equivalence}
     if combining:
-        pairs, scores = _combined(collection, measure, estimated, options, asked, prior, seed)
+        over = {"population": population or "sample", "topic_groups": groups}
+        pairs, scores = _combined(collection, measure, estimated, options, asked, over, prior, seed)
     else:
         asked |= {"population": population, "prior": prior, "random_seed": seed}
         asked["anytime"] = estimated.anytime
@@ -160,6 +159,7 @@ def _combined(
     estimated: Estimated,
     options: dict[str, Any],
     asked: dict[str, Any],
+    over: dict[str, Any],
     prior: str | None,
     seed: int,
 ) -> tuple[Dataset, Dataset]:
@@ -174,12 +174,13 @@ def _combined(
     compared_pairs(collection["run"].to_numpy(), asked["reference"])  # refused before the fit
     equivalence_margins(asked["equivalence"], np.array(measure))
     check_combinable(collection, measure, options["relevance_level"])
-    scores = combined(collection, measure, estimated, options, seed)
+    scores = combined(collection, measure, estimated, options, seed, **over)
     pairs = be.rankings.compare_draws(scores, prior=prior, **asked)
     parsed = parse_measures(measure, relevance_level=estimated.relevance_level)
     summed = [one.label for one in parsed if one.kind in SUMS]
     if summed:
-        by_dyn = be.compare(collection, summed, **asked | {"equivalence": None}, **options)
+        alone = asked | over | {"equivalence": None}
+        by_dyn = be.compare(collection, summed, **alone, **options)
         note_differences(pairs.sel(measure=summed), by_dyn)
     return pairs, scores
 

@@ -1,6 +1,5 @@
 """`bayeseval evaluate`: scores of runs, with intervals where a design gives them."""
 
-import warnings
 from typing import Annotated, Any
 
 import typer
@@ -9,13 +8,12 @@ import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.notes import note_depth, note_lengths, note_scores
 from bayeseval.cli.options import Estimated, Judged, Rankings, grouped
-from bayeseval.cli.output import working, write_result
+from bayeseval.cli.output import note, working, write_result
 from bayeseval.cli.reading import (
     COMBINED,
     check_combinable,
     check_level,
     check_measures,
-    check_population,
     combined,
     estimate_options,
     groups_of_topics,
@@ -75,10 +73,11 @@ def evaluate(
     """
     from bayeseval.estimators import HAS_COVARIANCE
     from bayeseval.evaluation.topic_groups import check_groups
+    from bayeseval.tidy import scores_by_topic
 
     written = option.output_format(format, output)
     combining, level = estimated.estimator == COMBINED, estimated.relevance_level
-    _check_options(combining, population, per_topic, against, seed)
+    _check_options(combining, against, seed)
     if per_topic and (estimated.anytime or half_width):
         raise ValueError("--per-topic: intervals of topics are of one look; leave out --anytime")
     labels = check_measures(measure, level, estimated.estimator)
@@ -95,30 +94,29 @@ def evaluate(
     check_groups(**over, topics=collection["topic"].to_numpy())
     about: dict = {"estimator": estimated.estimator, "population": population}
     about |= {"outside": estimated.outside, "ci_prob": ci_prob}
-    scores = None
+    if per_topic and ALL in collection["topic"].to_numpy():
+        raise ValueError(
+            f"a topic is named '{ALL}', as the row of the mean over topics is; rename the topic, "
+            "or leave out --per-topic"
+        )
     if combining:
         check_combinable(collection, measure, level)
-        mean = combined(collection, measure, estimated, options, seed or 0)
+        mean = combined(
+            collection, measure, estimated, options, seed or 0, per_topic=per_topic, **over
+        )
         note_lengths(mean["length_ratio"].mean("run"))
+        if per_topic:
+            note("intervals of single topics are the model's alone")
         about |= {"seed": seed or 0, "learn_from": estimated.learn_from}
     else:
-        if per_topic and ALL in collection["topic"].to_numpy():
-            raise ValueError(
-                f"a topic is named '{ALL}', as the row of the mean over topics is; rename the "
-                "topic, or leave out --per-topic"
-            )
         looks = {"anytime": estimated.anytime, "half_width": half_width, "ci_prob": ci_prob}
         with working("estimating"):
-            mean = be.scores(collection, measure, **looks, **over, **options)
+            mean = be.scores(collection, measure, per_topic=per_topic, **looks, **over, **options)
         about |= {"half_width": half_width} if half_width else {}
         about |= {"anytime": True} if "anytime" in mean.attrs else {}
-        if per_topic:
-            with working("estimating topics"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # said with the means
-                scores = be.evaluate(collection, measure, ci_prob=ci_prob, **options)
     note_depth(collection, rankings.depth, mean["measure"].to_numpy())
     note_scores(collection, mean)
-    rows = score_rows(mean, scores if per_topic else None)
+    rows = score_rows(mean, scores_by_topic(mean) if per_topic else None)
     if best_by is not None:
         rows = sorted_rows(rows, best_by)
     if against is not None:
@@ -133,23 +131,11 @@ def evaluate(
     write_result(as_scores(rows, about, written), output)
 
 
-def _check_options(
-    combining: bool, population: str, per_topic: bool, against: str | None, seed: int | None
-) -> None:
-    """Refuse what scores of design and model combined do not have, and a seed of other scores."""
-    if not combining:
-        if seed is not None:
-            raise ValueError(
-                "--seed goes with --estimator combined; the others draw no random number"
-            )
-        return
-    check_population(population, COMBINED)
-    if per_topic:
-        raise ValueError(
-            "--per-topic: design and model are combined for means over topics; --estimator dyn has "
-            "scores of topics"
-        )
-    if against is not None:
+def _check_options(combining: bool, against: str | None, seed: int | None) -> None:
+    """Refuse marks of combined scores, which have no tests, and a seed of other scores."""
+    if not combining and seed is not None:
+        raise ValueError("--seed goes with --estimator combined; the others draw no random number")
+    if combining and against is not None:
         raise ValueError(
             "--against: combined scores have no p values; bayeseval compare and rank say which "
             "runs differ"

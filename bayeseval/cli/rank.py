@@ -78,7 +78,8 @@ def rank(
     how |= {"simultaneous": simultaneous, "anytime": estimated.anytime}
     if combining:
         check_combinable(collection, measure, estimated.relevance_level)
-        sets = be.rank(combined(collection, measure, estimated, options, seed), **how)
+        over = {"population": population, **by_group}
+        sets = be.rank(combined(collection, measure, estimated, options, seed, **over), **how)
     else:
         how |= by_group | {"population": population}
         with working("estimating and ranking"):

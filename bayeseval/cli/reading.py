@@ -220,17 +220,9 @@ def dyn_if_combined(estimator: str) -> str:
 
 
 def check_population(population: str | None, estimator: str) -> None:
-    """Refuse a population that an estimator has no errors for.
-
-    These topics need a covariance of the design; design and model are combined for these alone.
-    """
+    """Refuse these topics for an estimator that has no covariance of the design."""
     from bayeseval.estimators import HAS_COVARIANCE
 
-    if estimator == COMBINED and population == "topics":
-        raise ValueError(
-            "--population topics: design and model are combined for these topics; --estimator dyn "
-            "has the population that they represent"
-        )
     if population == "sample" and estimator not in (COMBINED, *HAS_COVARIANCE):
         raise ValueError(
             f"--population sample: estimator '{estimator}' has no design covariance; estimators "
@@ -258,9 +250,17 @@ def check_combinable(collection: DataTree, measures: list[str], relevance_level:
 
 
 def combined(
-    collection: DataTree, measures: list[str], estimated: Estimated, options: dict, seed: int
+    collection: DataTree,
+    measures: list[str],
+    estimated: Estimated,
+    options: dict,
+    seed: int,
+    **asked: Any,
 ) -> Dataset:
-    """Scores by dyn and a model combined; runs that are unlike the model are named."""
+    """Scores by dyn and a model combined; runs that are unlike the model are named.
+
+    ``asked`` are the population, the groups of topics, and whether every topic has scores too.
+    """
     with working("estimating, fitting a model, and combining"):
         scores = be.scores(
             collection,
@@ -272,6 +272,7 @@ def combined(
             anytime=estimated.anytime,
             learn_from=estimated.learn_from,
             random_seed=seed,
+            **asked,
         )
     note_fitted_runs(int((scores["group"] == "new").sum()))
     note_unlike(scores["unlike_model"])

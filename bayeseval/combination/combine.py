@@ -9,7 +9,10 @@ import xarray as xr
 from bayeseval.collection.origin import RUN_COORDS
 from bayeseval.combination.constants import checked_constants, constants_of, groups_of_runs
 from bayeseval.combination.mixture import Floats, Posterior, Prior, robust_posterior
+from bayeseval.combination.population import for_population
 from bayeseval.combination.sources import Independent, Sources
+from bayeseval.evaluation.problem import check_option
+from bayeseval.evaluation.topic_groups import Groups, check_groups
 from bayeseval.rounding import settled
 
 
@@ -18,6 +21,8 @@ def combine(
     post: xr.Dataset,
     *,
     covariance: xr.DataArray | None = None,
+    population: str = "sample",
+    topic_groups: Groups | None = None,
     constants: Mapping[str, Any] | None = None,
 ) -> xr.Dataset:
     r"""Design-based estimates and a model's posterior of the same runs, combined.
@@ -50,13 +55,17 @@ def combine(
     Parameters
     ----------
     mean : Dataset
-        Of :func:`mean_over_topics`, with ``estimator`` "stat" or "dyn".
+        Of :func:`mean_over_topics` for these topics, with ``estimator`` "stat" or "dyn".
     post : Dataset
-        Of :func:`posterior_scores` for the same collection, sample, measures and runs; scores per
-        topic (``over=None``) where the population is "topics".
+        Of :func:`posterior_scores` for the same collection, sample, measures and runs.
     covariance : DataArray (measure, run, run_other), optional
         Of :func:`covariance` by the same estimator: then the result has one too, and can be
         compared and ranked.
+    population : {"sample", "topics"}
+        These topics, or the population that they represent, which adds the variance over topics
+        that the model's posterior expects: ``post`` has scores per topic then (``over=None``).
+    topic_groups : mapping, Series or DataArray of topic to group, optional
+        As for :func:`mean_over_topics`.
     constants : mapping of group to mapping, optional
         Other ``near_ratio``, ``design_ratio``, ``far_sd`` and ``far_weight`` of the groups
         "contributed" (the model was fitted to the run) and "new".
@@ -90,7 +99,14 @@ def combine(
     >>> combined.estimate.values.round(3), combined.unlike_model.values.round(2)
     (array([[0.483]]), array([[0.01]]))
     """
+    check_option(population=population)
     sources = Sources.of(mean, post, covariance)
+    if population == "topics" and "topic" not in post["estimate"].dims:
+        raise ValueError(
+            "for the population of topics post has scores of every topic: give "
+            "posterior_scores(..., over=None)"
+        )
+    check_groups(topic_groups, population, post.get("topic", xr.DataArray([])).to_numpy())
     known, group = checked_constants(constants), groups_of_runs(mean, post.coords.get("learned"))
     fields = {
         name: constants_of(known, sources.kinds, group, name)
@@ -101,12 +117,11 @@ def combine(
     posterior = robust_posterior(prior, sources.design, sources.design_variance)
     as_modelled = _prior(sources, fields, sources.as_modelled, sources.modelled_variance)
     unlike = robust_posterior(as_modelled, sources.design, sources.design_variance).unlike_model
-    variance = posterior.variance + sources.topic_variance
     dims, ci_prob = ("measure", "run"), float(mean.attrs.get("ci_prob", 0.9))
     result = xr.Dataset(
         {
             "estimate": (dims, posterior.estimate),
-            "standard_error": (dims, settled(np.sqrt(variance), posterior.estimate)),
+            "standard_error": (dims, settled(np.sqrt(posterior.variance), posterior.estimate)),
             "interval": ((*dims, "ci_bound"), _interval(sources, prior, posterior, ci_prob)),
             "model_weight": (dims, independent.gain * posterior.model_weight),
             "unlike_model": (dims, unlike),
@@ -116,12 +131,11 @@ def combine(
         | {name: mean[name] for name in RUN_COORDS if name in mean.coords},
         attrs=mean.attrs | {"estimator": "combined"},
     )
-    if sources.design_covariance is None:
-        return result
-    matrix = _covariance(sources, prior, posterior) + sources.topic_covariance
-    return result.assign(covariance=(("measure", "run", "run_other"), matrix)).assign_coords(
-        run_other=sources.labels["run"]
-    )
+    if sources.design_covariance is not None:
+        matrix = _covariance(sources, prior, posterior)
+        result = result.assign(covariance=((*dims, "run_other"), matrix))
+        result = result.assign_coords(run_other=sources.labels["run"])
+    return for_population(result, post, topic_groups) if population == "topics" else result
 
 
 def _prior(
@@ -150,24 +164,20 @@ def _prior(
 
 
 def _interval(sources: Sources, prior: Prior, posterior: Posterior, ci_prob: float) -> Floats:
-    """Interval (measure, run, bound) that holds its estimate, with the error of the topics.
+    """Interval (measure, run, bound) that holds its estimate.
 
     It ends at 0 or 1 where it would go beyond if scores had no bounds: a quantile within the bounds
     would exclude a score that neither design nor model speaks against.
     """
-    from scipy.special import ndtri
-
     tail, estimate = 0.5 * (1.0 - ci_prob), posterior.estimate
-    topics = ndtri(tail) * np.sqrt(sources.topic_variance)
     # next to a model that is nearly sure the mean may lie beyond a quantile
-    below, above = (
-        np.hypot(np.maximum(distance, 0.0), topics)
-        for distance in (
-            estimate - posterior.quantile(tail),
-            posterior.quantile(1.0 - tail) - estimate,
-        )
+    bounds = np.stack(
+        [
+            np.minimum(posterior.quantile(tail), estimate),
+            np.maximum(posterior.quantile(1.0 - tail), estimate),
+        ],
+        axis=-1,
     )
-    bounds = np.stack([estimate - below, estimate + above], axis=-1)
     unbounded = robust_posterior(
         prior._replace(lower=-np.inf, upper=np.inf), sources.design, sources.design_variance
     )

@@ -14,9 +14,8 @@ from bayeseval.combination.constants import (
     groups_of_runs,
     kinds_of_measures,
 )
+from bayeseval.combination.population import bounded
 from bayeseval.combination.sources import moments
-from bayeseval.measures.names import parse_measures
-from bayeseval.measures.table import MEASURES
 from bayeseval.posterior import summarize
 
 
@@ -100,8 +99,7 @@ def with_model_errors(
     result = summarize(post[kept], ci_prob=ci_prob)
     factor = (1.0 + ratio**2) ** 0.5
     interval = result["estimate"] + factor * (result["interval"] - result["estimate"])
-    bounded = [MEASURES[one.name].bounded for one in parse_measures(labels)]
-    interval = interval.where(~xr.DataArray(bounded, dims="measure"), interval.clip(0.0, 1.0))
+    interval = interval.where(~bounded(labels), interval.clip(0.0, 1.0))
     matrix, factor = moments(post["estimate"])[1], factor.to_numpy()
     return (
         result.assign(

@@ -14,13 +14,11 @@ from bayeseval.collection.origin import (
     check_several_draws,
 )
 from bayeseval.combination.constants import kinds_of_measures
-from bayeseval.measures.names import parse_measures
-from bayeseval.measures.table import MEASURES
+from bayeseval.combination.population import bounded, widening
 from bayeseval.rounding import ratio, settled
 
 Floats = NDArray[np.floating]
 DIMS = ("measure", "run")
-LEVEL = 0.9  # of the interval of the design, from which its variance is computed
 MOST = 0.95  # the largest share of the design's variance that design and model have in common
 
 
@@ -95,8 +93,6 @@ class Sources:
     # the same for runs that depart from the model, if they did not
     modelled: Floats
     modelled_variance: Floats
-    topic_variance: Floats  # what topics as a sample add; 0 for these topics
-    topic_covariance: Floats  # the same of every pair of runs
     # (measure, 1): largest score: 1, or for sums the largest estimate of design or model
     scale: Floats
     # (measure, 1): whether scores lie in [0, 1]: sums have no largest one
@@ -130,19 +126,16 @@ class Sources:
             modelled = np.where(departs, centre, model)
             modelled_variance = np.where(departs, error**2, variance)
         design = _array(mean["estimate"])
-        own, topics = _variances(mean)
+        own = _variance(mean)
         # where no judged document of a run differs from its prediction, the estimated variance is 0
         own = np.where(own > 0, own, variance)
-        by_topic = topics[:, :, None] * topics[:, None]
-        if by_topic.any():
-            by_topic = np.sqrt(by_topic) * _topic_correlation(post["estimate"])
         matrix = None
         if covariance is not None:
             check_covariance(mean, covariance)
             matrix = _like(covariance, labels | {"run_other": labels["run"]})
             matrix = matrix.transpose(*DIMS, "run_other").to_numpy()
         names: list[str] = labels["measure"].tolist()
-        bounded = np.array([[MEASURES[one.name].bounded] for one in parse_measures(names)])
+        is_bounded = bounded(names).to_numpy()[:, None]
         largest = np.maximum(np.abs(design), np.abs(model)).max(axis=1, keepdims=True)
         return cls(
             labels=labels,
@@ -154,10 +147,8 @@ class Sources:
             model_covariance=model_covariance,
             modelled=modelled,
             modelled_variance=modelled_variance,
-            topic_variance=topics,
-            topic_covariance=by_topic,
-            scale=np.where(bounded, 1.0, largest),
-            bounded=bounded,
+            scale=np.where(is_bounded, 1.0, largest),
+            bounded=is_bounded,
             kinds=kinds_of_measures(names),
         )
 
@@ -167,11 +158,10 @@ def _check(mean: xr.Dataset, post: xr.Dataset) -> None:
     for name, scores in (("mean", mean), ("post", post)):
         if not isinstance(scores, xr.Dataset) or "estimate" not in scores:
             raise ValueError(f"{name} must be a Dataset with `estimate`")
-    of_topics = mean.attrs.get("population") == "topics"
-    if of_topics and ("topic" not in post["estimate"].dims or "design_error" not in mean):
+    if "topics" in (mean.attrs.get("population"), post.attrs.get("population")):
         raise ValueError(
-            "for the population of topics, the model's scores of these topics are combined first: "
-            "give posterior_scores(..., over=None)"
+            "scores of these topics are combined first: give means and draws with "
+            "population='sample', and population='topics' here"
         )
     check_alike(mean, post, ("the means", "the posterior scores"))
     if "standard_error" not in mean or "topic" in mean["estimate"].dims:
@@ -243,41 +233,10 @@ def moments(draws: xr.DataArray) -> tuple[Floats, Floats]:
     return np.where(exact, flat[:, 0], flat.mean(axis=1)), covariance
 
 
-def _topic_correlation(draws: xr.DataArray) -> Floats:
-    """Correlations (measure, run, run) over topics of the posterior mean scores."""
-    scores = draws.mean(("chain", "draw")).transpose(*DIMS, "topic").to_numpy()
-    correlation = np.zeros((*scores.shape[:2], scores.shape[1]))
-    for matrix, score in zip(correlation, scores, strict=True):
-        score = score[:, ~np.isnan(score).any(axis=0)]
-        off = score - score.mean(axis=1, keepdims=True) if score.shape[1] > 1 else 0.0 * score
-        size = np.sqrt((off**2).sum(axis=1, keepdims=True))
-        off /= np.where(size > 0.0, size, 1.0)
-        matrix[:] = off @ off.T
-        np.fill_diagonal(matrix, 1.0)
-    return correlation
-
-
-def _variances(mean: xr.Dataset) -> tuple[Floats, Floats]:
-    """Variance of the estimates about the scores of these topics, and what the topics add.
-
-    Each such that a normal quantile gives the length of the interval.
-    """
+def _variance(mean: xr.Dataset) -> Floats:
+    """Variance of the estimates, such that a normal quantile gives the length of the interval."""
     freedom = mean.get("degrees_of_freedom", xr.full_like(mean["standard_error"], np.inf))
-    if mean.attrs.get("population") == "topics":
-        own = mean["design_error"] ** 2
-        topics = (mean["standard_error"] ** 2 - own).clip(min=0.0)
-        return _array(own), _array(topics * _widening(freedom) ** 2)
-    own = (_array(mean["standard_error"]) * _array(_widening(freedom))) ** 2
-    return own, np.zeros(own.shape)
-
-
-def _widening(freedom: xr.DataArray) -> xr.DataArray:
-    """Quantile of Student's t over that of the normal distribution, for intervals of ``LEVEL``."""
-    from scipy.special import ndtri, stdtrit
-
-    known = np.isfinite(freedom)
-    student = stdtrit(freedom.where(known, 1.0), 0.5 * (1.0 + LEVEL))
-    return xr.where(known, student / ndtri(0.5 * (1.0 + LEVEL)), 1.0)
+    return (_array(mean["standard_error"]) * _array(widening(freedom))) ** 2
 
 
 def _array(values: xr.DataArray) -> Floats:

@@ -113,7 +113,9 @@ def mean_over_topics(
     mean = estimate.mean("topic", skipna=True)
     design_error, error, freedom = _errors_of_means(scores, known)
     if population == "topics":
-        variance, freedom = _over_topics(estimate, mean, topic_groups)
+        variance, freedom = spread_over_topics(estimate, mean, topic_groups)
+        if topic_groups is None:
+            warn_of_groups(estimate)
         # what all topics share, by one model of their counts, does not show as a spread
         shared = np.maximum(_between_topics(scores, known), 0.0)
         several = (n_topics - 1.0).where(n_topics > 1)
@@ -159,14 +161,13 @@ def _warn_no_spread(mean: xr.DataArray, error: xr.DataArray, n_topics: xr.DataAr
     )
 
 
-def _over_topics(
+def spread_over_topics(
     estimate: xr.DataArray, mean: xr.DataArray, topic_groups: Groups | None
 ) -> tuple[xr.DataArray, xr.DataArray]:
     """Variance of the mean by the spread over topics or their groups; its degrees of freedom."""
     known, away = estimate.notnull(), estimate - mean
     if topic_groups is not None:
         return variance_of_groups(away, known, members(topic_groups, estimate["topic"].to_numpy()))
-    warn_of_groups(estimate)
     n_topics = known.sum("topic")
     freedom = (n_topics - 1.0).where(n_topics > 1)
     return (away**2).sum("topic", skipna=True) / freedom / n_topics, freedom

@@ -26,6 +26,7 @@ from bayeseval.plots.style import (
     shown_runs,
     truth_marks,
 )
+from bayeseval.tidy import scores_by_topic
 
 
 def plot_intervals(
@@ -134,7 +135,8 @@ def plot_topics(
     Parameters
     ----------
     scores : mapping of str to Dataset
-        Name of an estimator to its scores by topic, as :func:`evaluate` returns them.
+        Name of an estimator to its scores by topic, as :func:`evaluate` returns them, or
+        :func:`scores` with ``per_topic=True``.
     run : str
         Label of the run.
     truth : DataArray or Dataset (run, topic), optional
@@ -166,7 +168,8 @@ def plot_topics(
     ['2', '1']
     """
     check_named(scores, "scores", "estimator")
-    shown = {name: _of_run(data, measure, run, name) for name, data in scores.items()}
+    by_topic = {name: scores_by_topic(data) for name, data in scores.items()}
+    shown = {name: _of_run(data, measure, run, name) for name, data in by_topic.items()}
     first = next(iter(shown.values()))
     known = None
     if truth is not None:

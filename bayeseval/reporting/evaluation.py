@@ -19,6 +19,7 @@ from bayeseval.estimators import HAS_COVARIANCE, WITHOUT_DESIGN
 from bayeseval.evaluation import means_with_covariance
 from bayeseval.frame.frame import BY_CHANCE
 from bayeseval.frame.rankings import Rankings
+from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.names import parse_measures
 from bayeseval.messages import SHOWN, TopicsUnranked, counted, percent
 from bayeseval.posterior.modelled import fitted_runs
@@ -174,24 +175,30 @@ def evaluation_page(
     cautions = Notes()
     for text in notes:
         cautions.add(text)
+    combining = model and not anytime and _combinable(sampled, options["estimator"])
+    labels, by_model = _labels(sampled, measures, relevance_level, combining)
+    answers: list[Answers] = []
     with cautions.of_warnings():
-        looks = {"anytime": anytime}
-        answers = _design_answers(sampled, measures, options | looks, random_seed, cautions)
-        combining = model and not anytime
-        both = _combined(sampled, answers, options, fitting, cautions) if combining else None
-    _note_scores(answers.scores, cautions)
-    sections, named = [], set()
-    for label in answers.scores["measure"].to_numpy().tolist():
-        shown = both if both is not None and label in both.scores["measure"] else answers
-        sections.append(_measure_section(label, shown, answers.scores, named))
-    if float(answers.scores["outside_weight"].max()) > 0:
+        if estimated := [label for label in labels if label not in by_model]:
+            asked = options | {"anytime": anytime}
+            answers.append(_design_answers(sampled, estimated, asked, random_seed, cautions))
+        if combining:
+            answers += _modelled(sampled, answers, by_model, options, fitting, cautions)
+    first, shown = answers[0].scores, {}
+    for one in answers:  # what is combined takes the place of the design alone
+        _note_scores(one.scores, cautions)
+        shown |= dict.fromkeys(one.scores["measure"].to_numpy().tolist(), one)
+    combined = any(one.compared is not None for one in answers)
+    named: set[str] = {"the model alone"} if by_model else set()
+    sections = [_measure_section(label, shown[label], first, named) for label in labels]
+    if any(float(one.scores["outside_weight"].max()) > 0 for one in answers):
         named.add("weight")
     found = cautions.texts or ["Nothing was found that speaks against these scores."]
     sections.append(("Cautions", listed(found)))
-    ranked = answers.sets is not None
-    terms = meanings(answers.scores, ranked=ranked, combined=both is not None, named=named)
+    ranked = any(one.sets is not None for one in answers)
+    terms = meanings(first, ranked=ranked, combined=combined, named=named)
     sections.append(("Terms", facts(terms)))
-    made = _method(sampled, answers.scores.attrs, both is not None, options, fitting)
+    made = _method(sampled, first.attrs, bool(by_model) or combined, options, fitting)
     sections.append(("Method", facts(made)))
     runs, topics = (counted(sampled.sizes[dim], dim) for dim in ("run", "topic"))
     number = int(sampled["judgments/grade"].notnull().sum())
@@ -238,35 +245,62 @@ def _note_missing_topics(sampled: xr.DataTree, notes: Notes) -> None:
         )
 
 
-def _combined(
-    sampled: xr.DataTree, answers: Answers, options: dict, fitting: dict, notes: Notes
-) -> Answers | None:
-    """Design and model combined, or a note why not.
+def _combinable(sampled: xr.DataTree, estimator: str) -> bool:
+    """Whether scores by an estimator are combined with a model."""
+    design = sampled.children.get("design")
+    return estimator == "dyn" and design is not None and design.attrs["scheme"] in BY_CHANCE
+
+
+def _labels(
+    sampled: xr.DataTree, measures, relevance_level: int, combining: bool
+) -> tuple[list[str], list[str]]:
+    """Labels of all measures, and of those that only a model scores where it is combined."""
+    grades = grade_scale(sampled)
+    parsed = parse_measures(measures, relevance_level=relevance_level, grades=grades)
+    by_model = [one.label for one in parsed if combining and one.kind == "list"]
+    return [one.label for one in parsed], by_model
+
+
+def _modelled(
+    sampled: xr.DataTree,
+    answers: list[Answers],
+    by_model: list[str],
+    options: dict,
+    fitting: dict,
+    notes: Notes,
+) -> list[Answers]:
+    """Design and model combined, and the measures of the model alone; or a note why not.
 
     ``fitting`` has the runs that the model is fitted to, the draws of a chain and the random seed.
     """
-    design, estimator = sampled.children.get("design"), options["estimator"]
-    if estimator != "dyn" or design is None or design.attrs["scheme"] not in BY_CHANCE:
-        return None
-    if answers.scores["standard_error"].isnull().any():
+    estimator, mean = options["estimator"], answers[0].scores if answers else None
+    if mean is not None and mean["standard_error"].isnull().any():
         notes.add("The sample is too small for errors of dyn, so nothing is combined with a model.")
-        return None
-    asked = {name: options[name] for name in ("predictor", "relevance_level")}
-    combination = Combination.of(sampled, answers.scores, **asked, **fitting)
+        mean = None
+    summed = [] if mean is None else mean["measure"].to_numpy().tolist()
+    if not [*summed, *by_model]:
+        return []
+    asked = {name: options[name] for name in ("predictor", "relevance_level", "ci_prob")}
+    combination = Combination.of(sampled, mean, [*summed, *by_model], **asked, **fitting)
     if combination.contradiction:
         notes.add(
             f"{combination.contradiction.capitalize()}. The intervals of {estimator} do not rest "
             "on the model."
         )
-    scores, intervals = combination.scores, combination.intervals
-    for label in intervals["measure"].to_numpy().tolist():
-        unlike = (intervals["unlike_model"].sel(measure=label) > UNLIKE).to_numpy()
-        names = intervals["run"].to_numpy()[unlike].tolist()
+    for label in summed:
+        unlike = combination.scores["unlike_model"].sel(measure=label) > UNLIKE
+        names = unlike["run"].to_numpy()[unlike.to_numpy()].tolist()
         if names:
             notes.add(f"{label}: the sample contradicts the model on {', '.join(names)}.")
     ranking = {"ci_prob": options["ci_prob"], "random_seed": fitting["random_seed"]}
-    name = f"{estimator} and the model combined"
-    return Answers.ranked(name, scores, scores, ranking, intervals)
+    known = {f"{estimator} and the model combined": summed, "the model alone": by_model}
+    found = []
+    for name, labels in known.items():
+        if labels:
+            scores, compared = combination.scores.sel(measure=labels), combination.intervals
+            compared = compared if labels is summed else None
+            found.append(Answers.ranked(name, scores, scores, ranking, compared))
+    return found
 
 
 def _note_scores(mean: xr.Dataset, notes: Notes) -> None:
@@ -321,7 +355,8 @@ def _measure_section(
         number, pairs = int(sets["separated"].sum()), order.size * (order.size - 1) // 2
         sentence += f" Of {pairs} pairs of runs, {number} are separated (all pairs at once)."
     parts = [paragraph(sentence), table(f"{label}, the best run first", header, rows, apart)]
-    if freedom := degrees_of_freedom(design.sel(place)):
+    freedom = degrees_of_freedom(design.sel(place)) if label in design["measure"] else ""
+    if freedom:
         estimator = design.attrs["estimator"]
         text = f"Degrees of freedom of the errors by {estimator}: {freedom}."
         parts.append(paragraph(text, "small"))

@@ -160,6 +160,9 @@ NOTED = {
     "alone retrieved.",
     "unlike the model": "The sample contradicts what the model predicts of this run (a red name in "
     "the picture): look at the interval by the sample alone, the pale bar.",
+    "the model alone": "No sums of sampled judgments estimate this measure: its scores are of "
+    "a model that is fitted to the judgments, and their intervals include the errors that such "
+    "models made on other collections.",
     "picture of pairs": "Blue where the run of the row is better than the run of the column, pale "
     "where it is open.",
 }
@@ -176,13 +179,15 @@ def meanings(
     """
     estimator, level = str(scores.attrs["estimator"]), percent(scores.attrs["ci_prob"])
     covered, freedom = OF_SAMPLE if estimator in HAS_COVARIANCE else OF_TOPICS
-    words = {"Score": "The mean of the measure over the topics.", estimator: ESTIMATORS[estimator]}
+    words = {"Score": "The mean of the measure over the topics."}
+    if estimator in ESTIMATORS:  # of no score by the model alone
+        words[estimator] = ESTIMATORS[estimator]
     if combined:
         words[f"{estimator} and the model combined"] = (
             "Combined scores weigh the sample against a model that is fitted to all runs; their "
             "intervals cover the truth as often as stated on average over runs, not for each."
         )
-    if scores["interval"].notnull().any():
+    if estimator in ESTIMATORS and scores["interval"].notnull().any():
         source = f"By {estimator} alone: " if combined else f"By {estimator}: "
         words[f"{level} interval"] = source + covered.format(level=level)
         if scores.attrs.get("anytime"):
@@ -215,6 +220,8 @@ def meanings(
 
 def degrees_of_freedom(scores: xr.Dataset) -> str:
     """The least and the most degrees of freedom of the runs, where they are finite."""
+    if "degrees_of_freedom" not in scores:
+        return ""
     of_run = scores["degrees_of_freedom"].to_numpy()
     known = of_run[np.isfinite(of_run)]
     if not known.size:

@@ -26,8 +26,7 @@ def test_scores_choose_the_estimator_and_the_population(whole, sampled):
     steps = be.evaluate(whole, ["P@10", "AP"], estimator="assumed")
     xr.testing.assert_identical(judged, be.mean_over_topics(steps, population="topics"))
     assert be.scores(sampled, "P@10").attrs["estimator"] == "combined"
-    for asked in ({"population": "topics"}, {"anytime": True}):
-        assert be.scores(sampled, "P@10", **asked).attrs["estimator"] == "dyn"
+    assert be.scores(sampled, "P@10", anytime=True).attrs["estimator"] == "dyn"
     stat = be.scores(sampled, "P@10", estimator="stat")
     xr.testing.assert_identical(
         stat, be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="stat"))
@@ -39,6 +38,57 @@ def test_a_sample_that_lists_itself_alone_and_one_with_replacement_have_their_es
     one = be.reveal(whole, drawn, be.draw(drawn, n_draws=40, random_seed=1))
     found = be.scores(one, "P@10")
     assert (found.attrs["estimator"], found.attrs["population"]) == ("importance", "sample")
+
+
+def test_combined_scores_of_a_population_are_those_of_the_steps(sampled):
+    found = be.scores(sampled, ["P@10", "AP"], population="topics", draws=50, random_seed=2)
+    names, measures = {"estimator": "dyn"}, ["P@10", "AP"]
+    mean = be.mean_over_topics(be.evaluate(sampled, measures, **names))
+    model = be.models.relevance_model(sampled)
+    fitted = be.fit(model, approximation="laplace", chains=4, draws=50, random_seed=2)
+    post = be.posterior_scores(fitted, sampled, measures, over=None, random_seed=2)
+    errors = be.covariance(sampled, measures, **names)
+    steps = be.combine(mean, post, covariance=errors, population="topics")
+    for name in ("estimate", "interval", "covariance"):
+        np.testing.assert_allclose(found[name], steps[name], atol=1e-12)
+    here = be.scores(sampled, measures, draws=50, random_seed=2)
+    assert (found.standard_error > here.standard_error).all()
+    ranked = be.rank(sampled, measures, population="topics", draws=50, random_seed=2)
+    assert ranked.attrs["population"] == "topics"
+
+
+@pytest.mark.filterwarnings("ignore:RR@10. no sums of sampled documents:UserWarning")
+def test_a_model_alone_has_the_spread_of_topics_for_a_population(sampled):
+    here, there = (
+        be.scores(sampled, "RR@10", population=population, draws=50, random_seed=2)
+        for population in ("sample", "topics")
+    )
+    fitted = be.fit(
+        be.models.relevance_model(sampled), approximation="laplace", draws=50, random_seed=2
+    )
+    post = be.posterior_scores(fitted, sampled, "RR@10", over=None, random_seed=2)
+    spread = post.estimate.var("topic", ddof=1).mean(("chain", "draw")) / sampled.sizes["topic"]
+    widened = np.square(1.8331 / 1.6449)  # quantiles of Student's t with 9 degrees, and the normal
+    expected = here.standard_error**2 + widened * spread.transpose("measure", "run")
+    np.testing.assert_allclose(there.standard_error**2, expected, rtol=1e-3)
+    np.testing.assert_allclose(
+        np.diagonal(there.covariance, axis1=1, axis2=2), there.standard_error**2, rtol=1e-9
+    )
+
+
+def test_scores_of_topics_stand_beside_the_means(whole, sampled):
+    found = be.scores(whole, ["P@10", "AP"], per_topic=True)
+    steps = be.evaluate(whole, ["P@10", "AP"], estimator="assumed")
+    np.testing.assert_array_equal(found.topic_estimate, steps.estimate)
+    xr.testing.assert_identical(found.estimate, be.scores(whole, ["P@10", "AP"]).estimate)
+    combined = be.scores(sampled, "P@10", per_topic=True, draws=50, random_seed=2)
+    fitted = be.fit(
+        be.models.relevance_model(sampled), approximation="laplace", draws=50, random_seed=2
+    )
+    post = be.posterior_scores(fitted, sampled, "P@10", over=None, random_seed=2)
+    summary = be.summarize(post)
+    for name in ("estimate", "interval", "standard_error"):
+        np.testing.assert_allclose(combined[f"topic_{name}"], summary[name], atol=1e-12)
 
 
 def test_labels_are_what_dyn_corrects(sampled):
@@ -84,7 +134,7 @@ def test_ranks_of_complete_judgments_go_by_the_topics(whole):
 
 
 REFUSED = [
-    (be.scores, {"estimator": "combined", "population": "topics"}, "are for these topics"),
+    (be.scores, {"estimator": "combined", "population": "all"}, "population must be one of"),
     (be.scores, {"estimator": "combined", "outside": "error"}, "has no option outside"),
     (be.scores, {"estimator": "dyn", "labels": "nobody"}, "nobody"),
     (be.rank, {"top": 9}, "top must be a number of runs from 1 to 4"),

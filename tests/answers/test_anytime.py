@@ -200,7 +200,7 @@ def test_sets_of_ranks_that_hold_at_every_look_are_wider(watched):
 
 
 REFUSED = [
-    (be.scores, {"estimator": "combined"}, "anytime: scores .* for these topics and one look"),
+    (be.scores, {"estimator": "combined"}, "anytime: scores .* are of one look"),
     (be.scores, {"estimator": "assumed"}, "anytime needs the judgments of a list"),
     (be.scores, {"half_width": 0}, "half_width must be a number above 0"),
     (be.scores, {"estimator": "dyn", "population": "topics"}, "anytime is for these topics"),

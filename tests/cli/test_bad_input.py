@@ -83,13 +83,8 @@ BAD = [
     (f"rank {PAIR} --top 9", "top must be a number of runs from 1 to 3, not 9"),
     (f"evaluate {COMBINED} --outside missing", "--outside missing does not go with"),
     (f"evaluate {COMBINED} --missing-topics skip", "--missing-topics skip does not go with"),
-    (f"evaluate {COMBINED} --per-topic", "--per-topic: design and model are combined for means"),
     (f"evaluate {COMBINED} --against a", "--against: combined scores have no p values"),
     (f"evaluate {COMBINED} -m Bpref", "Bpref has no posterior scores"),
-    *(
-        (f"{name} {COMBINED} --population topics", "--population topics: design and model")
-        for name in ("evaluate", "compare", "rank")
-    ),
     *(
         (f"{name} judged a b c -m P@10 --estimator combined", "needs the --design of a random")
         for name in ("evaluate", "compare", "rank")

@@ -41,6 +41,8 @@ def answers(monkeypatch):
             xr.testing.assert_identical(given, collection)
             defaults = {"predictor": None, "relevance_level": 1, "ci_prob": 0.9, "random_seed": 3}
             defaults |= {"learn_from": "design", "estimator": "combined", "anytime": False}
+            defaults |= {"population": asked["population"], "topic_groups": None}
+            defaults |= {"per_topic": False} if "per_topic" in asked else {}
             assert (measures, asked) == (["P@10"], defaults | options)
             return scores
 
@@ -112,6 +114,22 @@ def test_evaluate_writes_the_combined_scores_beside_what_the_design_knows(comman
     ratio = float(one["length_ratio"].mean())
     assert f"length of combined intervals over dyn's, mean over runs: {ratio:.2f} (P@10)" in err
     assert "the model is not fitted to 1 run: --learn-from all includes" in err
+
+
+def test_topics_and_their_population_have_combined_intervals(command, words, sampled):
+    asked = ["--per-topic", "--population", "topics", "--seed", "3", "--format", "csv"]
+    code, out, err = command("evaluate", *words, *MEASURE, *asked)
+    assert code == 0, err
+    rows = pd.read_csv(io.StringIO(out), dtype={"topic": str})
+    options = {"estimator": "combined", "population": "topics", "random_seed": 3}
+    expected = be.scores(sampled, "P@10", per_topic=True, **options).sel(measure="P@10")
+    mean = rows.query("topic == 'all'")
+    np.testing.assert_allclose(mean[["lower", "upper"]], expected["interval"], atol=1e-12)
+    of_topics = rows.query("topic != 'all'").set_index(["run", "topic"])
+    for name, bound in (("lower", 0), ("upper", 1)):
+        known = expected["topic_interval"].isel(ci_bound=bound).to_series()
+        np.testing.assert_allclose(of_topics[name], known.loc[of_topics.index], atol=1e-12)
+    assert "intervals of single topics are the model's alone" in err
 
 
 def test_compare_has_differences_and_probabilities_and_no_p_values(

@@ -237,26 +237,8 @@ def test_where_the_model_makes_no_errors_the_covariance_is_that_of_its_posterior
     np.testing.assert_allclose(found.covariance[0], expected, rtol=0.01)
 
 
-def test_topics_add_their_variance():
-    mean = means(error=(0.05, 0.05, 0.05), population="topics")
-    mean = mean.assign(design_error=means().standard_error)
-    post = draws()
-    topics = xr.DataArray([-0.1, 0.1], dims="topic", coords={"topic": ["1", "2"]})
-    by_topic = post.assign(estimate=post.estimate + topics).assign_attrs(population="")
-    found, here = combined(mean, by_topic), combined(means(), post)
-    np.testing.assert_allclose(found.estimate, here.estimate, rtol=1e-9)
-    np.testing.assert_allclose(
-        found.standard_error**2, here.standard_error**2 + 0.05**2 - 0.03**2, rtol=1e-6
-    )
-    for population in ("topics", "sample"):  # the second is what posterior_scores gives at first
-        with pytest.raises(ValueError, match="over=None"):
-            be.combine(mean, post.assign_attrs(population=population))
-
-
-def test_what_topics_add_goes_together_as_the_scores_of_topics_do():
+def test_topics_add_the_variance_that_the_posterior_expects():
     """Two runs that are good on the same topics differ by less than each of them is off."""
-    mean = means(error=(0.05, 0.05, 0.06), population="topics")
-    mean = mean.assign(design_error=means().standard_error)
     post = draws()
     offset = [[-0.1, 0.0, 0.1], [-0.2, 0.0, 0.2], [0.1, 0.0, -0.1]]
     topics = xr.DataArray(offset, dims=("run", "topic"), coords={"run": RUNS, "topic": list("abc")})
@@ -266,14 +248,27 @@ def test_what_topics_add_goes_together_as_the_scores_of_topics_do():
         dims=(*DIMS, "run_other"),
         coords={"measure": ["P@10"], "run": RUNS, "run_other": RUNS},
     )
-    found = combined(mean, by_topic, covariance=errors)
+    found = combined(means(), by_topic, covariance=errors, population="topics")
     here = combined(means(), post, covariance=errors)
-    added = np.array([0.05, 0.05, 0.06]) ** 2 - 0.03**2
+    np.testing.assert_allclose(found.estimate, here.estimate, rtol=1e-9)
+    wider = scipy.stats.t(2).ppf(0.95) / scipy.stats.norm.ppf(0.95)
+    size = wider * np.std(offset, axis=1, ddof=1) / np.sqrt(3)
     alike = np.array([[1, 1, -1], [1, 1, -1], [-1, -1, 1]])
-    expected = np.sqrt(np.outer(added, added)) * alike
-    np.testing.assert_allclose((found.covariance - here.covariance)[0], expected, atol=1e-9)
+    added = (found.covariance - here.covariance)[0]
+    np.testing.assert_allclose(added, np.outer(size, size) * alike, atol=1e-9)
     variance = np.diagonal(found.covariance[0])
     np.testing.assert_allclose(variance, found.standard_error[0] ** 2, rtol=1e-9)
+    off, off_here = (abs(one.interval - one.estimate) for one in (found, here))
+    longer = (scipy.stats.norm.ppf(0.95) * size)[None, :, None]
+    expected = np.sqrt(off_here.transpose("measure", "run", ...) ** 2 + longer**2)
+    free = found.interval.transpose("measure", "run", ...) > 0.0  # not cut
+    np.testing.assert_allclose(
+        off.transpose("measure", "run", ...).where(free), expected.where(free)
+    )
+    with pytest.raises(ValueError, match="over=None"):
+        combined(means(), post, population="topics")
+    with pytest.raises(ValueError, match="scores of these topics are combined first"):
+        combined(means(population="topics"), by_topic)
 
 
 @pytest.mark.parametrize(
@@ -538,12 +533,13 @@ def test_groups_of_topics_add_what_their_spread_adds(small):
     sampled, post = small
     topics = sampled["topic"].to_numpy().tolist()
     groups = {topic: index // 2 for index, topic in enumerate(topics)}
-    mean = of_sample(sampled, population="topics", topic_groups=groups)
-    added = (mean.standard_error**2 - mean.design_error**2).clip(min=0.0)
-    wider = scipy.stats.t(mean.degrees_of_freedom).ppf(0.95) / scipy.stats.norm.ppf(0.95)
-    same = mean.assign(standard_error=mean.design_error)  # nothing that the topics add
-    variance = [be.combine(one, post).standard_error ** 2 for one in (mean, same)]
-    np.testing.assert_allclose(variance[0] - variance[1], added * wider**2, atol=1e-12)
+    mean, of_topics = of_sample(sampled), {"population": "topics", "topic_groups": groups}
+    found, here = be.combine(mean, post, **of_topics), be.combine(mean, post)
+    of_groups = post.estimate.drop_vars("topic").coarsen(topic=2).mean()
+    spread = of_groups.var("topic", ddof=1).mean(("chain", "draw")) / 4
+    wider = scipy.stats.t(3).ppf(0.95) / scipy.stats.norm.ppf(0.95)
+    added = (found.standard_error**2 - here.standard_error**2).transpose("measure", "run")
+    np.testing.assert_allclose(added, spread.transpose("measure", "run") * wider**2, rtol=1e-9)
 
 
 @pytest.mark.parametrize("known", [0, 2])
