@@ -22,6 +22,7 @@ from .designs import attach_judgments, draw, read_design, reveal, save_design
 from .evaluation import covariance, evaluate, label_agreement, mean_over_topics
 from .experiments import dual_runs
 from .inference import diagnostic_plots, fit, open_fit, save_fit, verdict
+from .measures.own import measure
 from .planning import plan
 from .posterior import posterior_scores, summarize
 from .tidy import to_frame
@@ -49,6 +50,7 @@ __all__ = [
     "inference",
     "label_agreement",
     "mean_over_topics",
+    "measure",
     "models",
     "open_collection",
     "open_fit",

@@ -27,7 +27,7 @@ from bayeseval.frame.rankings import Rankings, pair_mask
 from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
-from bayeseval.measures.table import names_of
+from bayeseval.measures.table import SUMS, names_of
 from bayeseval.messages import Message, Option
 from bayeseval.trec.frames import checked_frame
 
@@ -255,8 +255,8 @@ def _groups(collection, pool: Pool, leave_out: str) -> NDArray[np.int64]:
 def check_adjusted(measures: list[Measure]) -> None:
     """Refuse what is no sum of relevances and no ratio of these."""
     for measure in measures:
-        if measure.kind in ("list", "preference"):
-            adjusted = sorted(names_of("linear", "count", "ratio"))
+        if measure.kind not in SUMS:
+            adjusted = sorted(names_of(*SUMS))
             raise ValueError(
                 f"{measure.label} is no sum of relevances and no ratio of sums, so it is not "
                 f"adjusted; measures that are: {', '.join(adjusted)}"

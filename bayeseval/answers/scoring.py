@@ -17,7 +17,7 @@ from bayeseval.evaluation.topic_groups import Groups
 from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.names import parse_measures
-from bayeseval.measures.table import SUMS
+from bayeseval.measures.table import BY_RELEVANCE, SUMS
 from bayeseval.messages import Message, Option
 from bayeseval.posterior.modelled import fitted_runs, scored_by_relevance
 from bayeseval.tidy import with_topics
@@ -161,7 +161,7 @@ def default_estimator(collection: xr.DataTree, measures, anytime: bool = False) 
         return "assumed"
     if Frame.of(collection).lists_sampled_alone:
         return "stat"
-    modelled = all(measure.kind != "preference" for measure in parse_measures(measures))
+    modelled = all(measure.kind in BY_RELEVANCE for measure in parse_measures(measures))
     return COMBINED if modelled and not anytime else "dyn"
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from bayeseval.evaluation.means import spread_over_topics
 from bayeseval.evaluation.topic_groups import Groups
 from bayeseval.measures.names import parse_measures
-from bayeseval.measures.table import MEASURES
+from bayeseval.measures.table import row_of
 
 LEVEL = 0.9  # of the interval that the widened error of a normal distribution gives
 DRAWS = ("chain", "draw")
@@ -62,7 +62,7 @@ def for_population(
 def bounded(labels: list[str]) -> xr.DataArray:
     """Whether scores by measures (measure,) lie between 0 and 1."""
     return xr.DataArray(
-        [MEASURES[one.name].bounded for one in parse_measures(labels)], dims="measure"
+        [row_of(one).bounded for one in parse_measures(labels)], dims="measure"
     )
 
 

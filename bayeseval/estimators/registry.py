@@ -23,6 +23,7 @@ from bayeseval.estimators.topic_scores import ListScore
 from bayeseval.frame.frame import BY_CHANCE
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import by_inf
+from bayeseval.measures.provided import check_provided
 from bayeseval.measures.table import MEASURES
 from bayeseval.messages import Message, Option
 
@@ -31,7 +32,7 @@ from bayeseval.messages import Message, Option
 class Estimator:
     """One estimator of the table, of one of two sorts."""
 
-    measures: tuple[str, ...]  # names of the measures that it estimates
+    measures: tuple[str, ...]  # names of the measures of the table that it estimates
     # (frame, predictor, random_seed, denominator) -> relevance: set for one that fills in a
     # relevance per document; the measure does the rest
     relevance: Callable[..., EstimatedRelevance | JudgedRelevance] | None = None
@@ -42,10 +43,17 @@ class Estimator:
     # schemes of a design that it can use ("none": the pool alone); set where the sample is random
     # to it. The others need no design.
     schemes: tuple[str, ...] | None = None
+    # kinds of the measures outside the table that it scores: "list" those of the user's own,
+    # "provided" those of ``ir_measures``
+    kinds: tuple[str, ...] = ()
+
+    def has(self, measure: Measure) -> bool:
+        """Whether it estimates a measure."""
+        return measure.name in self.measures or measure.kind in self.kinds
 
 
 ESTIMATORS = {
-    "assumed": Estimator(tuple(MEASURES), relevance=assumed),
+    "assumed": Estimator(tuple(MEASURES), relevance=assumed, kinds=("list", "provided")),
     "stat": Estimator(
         tuple(SCORES),
         relevance=horvitz_thompson,
@@ -56,7 +64,9 @@ ESTIMATORS = {
         relevance=difference,
         schemes=BY_CHANCE,
     ),
-    "condensed": Estimator(tuple(MEASURES), lists=condensed_list, options=CondensedOptions),
+    "condensed": Estimator(
+        tuple(MEASURES), lists=condensed_list, options=CondensedOptions, kinds=("list",)
+    ),
     "inf": Estimator(
         tuple(INFERRED),
         lists=inferred,
@@ -149,10 +159,10 @@ def check_estimator(collection: xr.DataTree, estimator: str) -> None:
 def check_estimable(measures: list[Measure], estimator: str) -> None:
     """Refuse measures that an estimator does not have."""
     available = ESTIMATORS[estimator].measures
-    lacking = [measure for measure in measures if measure.name not in available]
+    lacking = [measure for measure in measures if not ESTIMATORS[estimator].has(measure)]
     if lacking:
         why = "is no sum of relevances, so it " if estimator in HAS_COVARIANCE else ""
-        others = [name for name, row in ESTIMATORS.items() if lacking[0].name in row.measures]
+        others = [name for name, row in ESTIMATORS.items() if row.has(lacking[0])]
         text = (
             f"{lacking[0].label} {why}has no '{estimator}' estimate (it has one by "
             f"{', '.join(others)}); measures that have one: {', '.join(sorted(available))}"
@@ -161,3 +171,4 @@ def check_estimable(measures: list[Measure], estimator: str) -> None:
             text = f"{text}; infAP is trec_eval's, of judgments as they are, and "
             raise ValueError(by_inf(text, "xinfap"))
         raise ValueError(text)
+    check_provided(measures)

@@ -34,6 +34,7 @@ from bayeseval.frame.rankings import TopicLists
 from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.measure import Measure, described_gains
 from bayeseval.measures.names import by_inf, parse_measures
+from bayeseval.measures.provided import check_provided
 from bayeseval.measures.scores import rank_weight
 from bayeseval.messages import Message, Option
 
@@ -94,6 +95,7 @@ class Problem:
         _warn_level(collection, parsed)
         check_estimator(collection, estimator)
         check_estimable(parsed, estimator)
+        check_provided(parsed, grades)
         _warn_strata(collection, parsed)
         check_option(denominator=denominator)
         if denominator != "counts" and estimator not in HAS_COVARIANCE:

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from bayeseval.estimators.judged import JudgedRelevance
 from bayeseval.evaluation.problem import Problem
 from bayeseval.frame.rankings import CollectionLists
+from bayeseval.measures.provided import provided_scores
 from bayeseval.measures.scores import plain_scores, preference_scores
+from bayeseval.measures.table import BY_RELEVANCE
 from bayeseval.uncertainty import degrees_of_freedom
 
 Arrays = dict[str, NDArray]
@@ -63,15 +65,19 @@ def _scores_of(problem: Problem) -> Callable[[int, NDArray], Iterator[Arrays]]:
 def _plain(problem: Problem, lists: CollectionLists, topic: int, position) -> Iterator[Arrays]:
     """Scores from complete columns of relevance; the lists are for what is no sum of these."""
     assert isinstance(problem.relevance, JudgedRelevance)
+    lengths = problem.frame.rankings.length
     for measure in problem.measures:
-        if measure.kind == "preference":
-            ranked = lists.topic(topic)
-            known = measure, ranked.position
-            columns = [preference_scores(*known, grade, ranked.pooled) for grade in ranked.grade]
-            yield {"estimate": np.stack(columns, axis=-1)}
+        if measure.kind in BY_RELEVANCE:
+            value, length = problem.relevance.values(topic, measure), lengths[:, topic]
+            yield {"estimate": plain_scores(measure, position, value, length=length)}
+            continue
+        ranked = lists.topic(topic)
+        known = measure, ranked.position
+        if measure.kind == "provided":
+            columns = [provided_scores(*known, grade) for grade in ranked.grade]
         else:
-            value = problem.relevance.values(topic, measure)
-            yield {"estimate": plain_scores(measure, position, value)}
+            columns = [preference_scores(*known, grade, ranked.pooled) for grade in ranked.grade]
+        yield {"estimate": np.stack(columns, axis=-1)}
 
 
 def _estimated(problem: Problem, topic: int, position) -> Iterator[Arrays]:

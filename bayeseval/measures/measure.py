@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,9 @@ class Measure:
 
     name: str  # as ``ir_measures`` writes it, or ``DCG``
     cutoff: int | None = None  # deepest rank that counts; None: the whole ranking
-    persistence: float | None = None  # probability of going on to the next rank (RBP alone)
+    parameter: float | None = (
+        None  # the one number of some: p of RBP, beta of SetF, recall of IPrec
+    )
     relevance_level: int = 1  # lowest grade that counts as relevant, where the measure is binary
     gains: tuple[tuple[float, float], ...] | None = None  # of grades; one not listed is its own
     graded: bool = False  # whether a document counts by its gain, not as relevant or not
@@ -21,9 +24,10 @@ class Measure:
     label: str = ""  # canonical text, the label on the dim ``measure`` of every result
     # one weighted sum of relevances over the ranks ("linear"); a sum over the documents of the
     # topic ("count"); a ratio of sums over pairs or single documents ("ratio"); another function of
-    # the relevances in the ranking ("list"), or of which documents are judged ("preference"): these
-    # two sampling cannot estimate by sums
+    # the relevances in the ranking ("list"), or of which documents are judged ("preference"); what
+    # ``ir_measures`` scores on judgments ("provided"): these three sampling cannot estimate by sums
     kind: str = "linear"
+    provided: Any = None  # measure of ``ir_measures``, where that scores it
 
 
 def described_gains(measures: Iterable[Measure]) -> str:

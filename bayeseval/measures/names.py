@@ -11,14 +11,36 @@ import numpy as np
 
 from bayeseval.collection.choices import check_whole_numbers, is_whole
 from bayeseval.measures.measure import Measure
-from bayeseval.measures.table import MEASURES
+from bayeseval.measures.provided import (
+    is_provided,
+    known_measures,
+    provided_measure,
+    provided_names,
+)
+from bayeseval.measures.table import MEASURES, OWN, Row, row_of
 from bayeseval.messages import Message, Option
 
 Gain = Mapping[Any, float] | Callable[[float], float]
 EXAMPLES = (
     "P@10, RBP(p=0.8), DCG@20, nDCG@10, AP, AP(rel=2), AP@100, Rprec, R@100, RR, RR@10, "
-    "ERR@10, Success@5, Bpref, infAP, Judged@10, NumRel, NumRet, NumRelRet"
+    "ERR@10, Success@5, SetP, SetR, SetF, IPrec@0.1, Bpref, infAP, Judged@10, NumRel, NumRet, "
+    "NumRelRet"
 )
+# the one number of a measure: its default, the values that are allowed, and these in words
+NUMBERS: dict[str, tuple[float | None, Callable[[float], bool], str]] = {
+    "p": (
+        0.8,
+        lambda value: 0 < value < 1,
+        "the probability of going on to the next rank, which must lie between 0 and 1, neither "
+        "included",
+    ),
+    "beta": (
+        1.0,
+        lambda value: 0 <= value < np.inf,
+        "the weight of recall beside precision, which must be 0 or more",
+    ),
+    "recall": (None, lambda value: 0 <= value <= 1, "which must lie between 0 and 1"),
+}
 BY_INF = {"xinfap": ("xinfAP", "AP"), "infndcg": ("infNDCG", "nDCG")}  # names of sample_eval
 # lower-case name -> name here and parameters
 ALIASES: dict[str, tuple[str, dict]] = {
@@ -33,14 +55,18 @@ ALIASES: dict[str, tuple[str, dict]] = {
     "recip_rank": ("RR", {}),
     "mrr": ("RR", {}),
     "hit_rate": ("Success", {}),
+    "set_p": ("SetP", {}),
+    "set_recall": ("SetR", {}),
+    "set_f": ("SetF", {}),
     "num_rel": ("NumRel", {}),
     "num_ret": ("NumRet", {}),
     "num_rel_ret": ("NumRelRet", {}),
 }
-_OWN = {name.lower(): name for name in MEASURES}
+_NAMES = {name.lower(): name for name in MEASURES}
 _CUT = re.compile(r"(?P<name>[a-z][a-z_-]*?)[_.@](?P<cutoff>[1-9][0-9]*)")
 _LEVEL = re.compile(r"(?P<measure>.+)-l(?P<level>[1-9][0-9]*)")  # ranx's lowest relevant grade
-_RBP = re.compile(r"rbp(?P<persistence>\.[0-9]+)")
+# ranx's RBP, and trec_eval's interpolated precision
+_NUMBERED = re.compile(r"(?P<name>rbp|iprec_at_recall_)(?P<number>[01]?\.[0-9]+)")
 TREC_EVAL = {
     "AP": ("map", "map_cut"),
     "P": ("", "P"),
@@ -51,6 +77,9 @@ TREC_EVAL = {
     "Rprec": ("Rprec", ""),
     "Bpref": ("bpref", ""),
     "infAP": ("infAP", ""),
+    "SetP": ("set_P", ""),
+    "SetR": ("set_recall", ""),
+    "SetF": ("set_F", ""),
 }  # its names without and with a cutoff; its counts are sums over topics, and ours means
 
 
@@ -109,9 +138,16 @@ def parse_measures(
 def _measure(measure: Any, relevance_level: int, table: tuple | None) -> Measure:
     """Describe one measure, checked."""
     text, name, params = name_and_params(measure)
-    check_params(text, name, params)
+    where = f"measure '{text}'"
+    check_known(where, name, params)
+    provided = is_provided(name, params)
+    if not provided:
+        check_parameters(where, name, params)
+    check_values(where, params)
+    if provided:
+        return provided_measure(where, name, params, relevance_level)
     inline = gain_table(params.get("gains"))
-    row = MEASURES[name]
+    row, number = _row(name), _number(name)
     graded = "gains" in row.parameters or (
         row.takes_gain and table is not None and "rel" not in params
     )
@@ -119,7 +155,7 @@ def _measure(measure: Any, relevance_level: int, table: tuple | None) -> Measure
     described = Measure(
         name,
         cutoff=params.get("cutoff"),
-        persistence=float(params.get("p", 0.8)) if "p" in row.parameters else None,
+        parameter=float(params.get(number, NUMBERS[number][0])) if number else None,
         relevance_level=params.get("rel", relevance_level) if uses_level else 1,
         gains=(inline or table) if graded else None,
         graded=graded,
@@ -131,19 +167,32 @@ def _measure(measure: Any, relevance_level: int, table: tuple | None) -> Measure
 
 def _label(measure: Measure, gains: tuple | None) -> str:
     """Write the canonical text of a measure."""
-    shown = []
-    if measure.persistence is not None:
-        shown.append(f"p={measure.persistence:.12g}")
+    shown, at, number = [], measure.cutoff, _number(measure.name)
+    value = f"{measure.parameter:.12g}" if number else ""
+    if number == "recall":
+        at = value
+    elif number == "p" or (number and measure.parameter != NUMBERS[number][0]):
+        shown.append(f"{number}={value}")
     if measure.relevance_level != 1:
         shown.append(f"rel={measure.relevance_level}")
-    if measure.discount != MEASURES[measure.name].discount:
+    if measure.discount != row_of(measure).discount:
         shown.append(f"dcg='{measure.discount}'")
     if gains:
         shown.append(
             "gains={" + ",".join(f"{grade:.12g}:{gain:.12g}" for grade, gain in gains) + "}"
         )
     text = measure.name + (f"({','.join(shown)})" if shown else "")
-    return text if measure.cutoff is None else f"{text}@{measure.cutoff}"
+    return text if at is None else f"{text}@{at}"
+
+
+def _row(name: str) -> Row:
+    """Row of a measure of the table, or of the user's own."""
+    return MEASURES.get(name) or OWN[name]
+
+
+def _number(name: str) -> str | None:
+    """Name of the one number that a measure has, or None."""
+    return next((one for one in _row(name).parameters if one in NUMBERS), None)
 
 
 def by_inf(before: str, name: str) -> Message:
@@ -161,14 +210,19 @@ def name_and_params(measure: Any) -> tuple[str, str, dict[str, Any]]:
     elif isinstance(measure, str):
         text = measure.strip()
         name, params = read_alias(text) or _parse(text)
-        known = ir_measures.measures.registry.get(name)
-        name = str(known.NAME) if known is not None and name not in MEASURES else name
-        name = name if name in MEASURES else canonical_name(name) or name
+        known = known_measures().get(name.lower())
+        if name not in MEASURES and name not in OWN:
+            ours = canonical_name(name)
+            if ours is None and known is not None:
+                name, params = str(known.NAME), known.params | params
+            name = ours or name
     else:
         raise TypeError(
             f"a measure is a name such as 'P@10' or an ir_measures object; {measure!r} is "
             "neither (several are a list)."
         )
+    if name == "IPrec" and "cutoff" in params:
+        params["recall"] = params.pop("cutoff")
     return text, "NumRelRet" if name == "NumRet" and "rel" in params else name, params
 
 
@@ -194,43 +248,51 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
     )
 
 
-def check_params(text: str, name: str, params: dict[str, Any]) -> None:
-    """Refuse unknown measures, unknown parameters and values out of range."""
-    if name not in MEASURES:
-        if name.lower() in BY_INF:
-            before = f"measure '{text}' has no name of its own here: "
-            raise ValueError(by_inf(before, name.lower()))
-        import ir_measures
-
-        # what ir_measures knows and this table lacks is not misspelt
-        near = None if name in ir_measures.measures.registry else nearest_name(text)
+def check_known(where: str, name: str, params: dict[str, Any]) -> None:
+    """Refuse measures that do not exist, and what no measure here may ask for."""
+    if name.lower() in BY_INF:
+        raise ValueError(by_inf(f"{where} has no name of its own here: ", name.lower()))
+    if name not in MEASURES and name not in OWN and name.lower() not in known_measures():
+        near = nearest_name(where.split("'")[1])
         meant = f"did you mean {near}? There" if near else "there"
-        raise ValueError(f"measure '{text}' does not exist; {meant} are {EXAMPLES}.")
-    where = f"measure '{text}'"
+        raise ValueError(
+            f"{where} does not exist; {meant} are {', '.join([EXAMPLES, *OWN])}, and by estimator "
+            f"'assumed' those that ir_measures scores: {', '.join(provided_names())}."
+        )
     if params.get("judged_only"):
         raise ValueError(
             f"{where} asks for judged_only, which is not a parameter here: a measure says what is "
             "counted, the estimator says what an unjudged document counts as ('condensed' leaves "
             "such documents out)."
         )
-    row = MEASURES[name]
-    for unknown in params.keys() - {*row.parameters, "judged_only"}:
+
+
+def check_parameters(where: str, name: str, params: dict[str, Any]) -> None:
+    """Refuse parameters that a measure lacks, and a measure that lacks one."""
+    row, number = _row(name), _number(name)
+    known = known_measures().get(name.lower())
+    usual = () if known is None else known.SUPPORTED_PARAMS  # those that it lacks are as usual
+    for unknown in params.keys() - {*row.parameters, *usual}:
         allowed = ", ".join(row.parameters) or "none"
         raise ValueError(f"{where} has no parameter {unknown}; {name} knows these: {allowed}.")
     if row.needs_cutoff and "cutoff" not in params:
         raise ValueError(f"{where} needs a cutoff, such as {name}@10.")
+    if number and NUMBERS[number][0] is None and number not in params:
+        raise ValueError(f"{where} needs a {number}, such as {name}@0.1.")
+
+
+def check_values(where: str, params: dict[str, Any]) -> None:
+    """Refuse values out of range."""
     for parameter in ("cutoff", "rel"):
         value = params.get(parameter, 1)
         if not is_whole(value) or value < 1:
             raise ValueError(
                 f"{where}: {parameter} must be a whole number, 1 or more, not {value!r}."
             )
-    persistence = params.get("p", 0.8)
-    if not isinstance(persistence, int | float | np.floating) or not 0 < persistence < 1:
-        raise ValueError(
-            f"{where} has p={persistence}, the probability of going on to the next rank, "
-            "which must lie between 0 and 1, neither included."
-        )
+    for parameter in params.keys() & NUMBERS.keys():
+        value, (_, is_allowed, words) = params[parameter], NUMBERS[parameter]
+        if not isinstance(value, int | float | np.number) or not is_allowed(float(value)):
+            raise ValueError(f"{where} has {parameter}={value}, {words}.")
     if params.get("dcg", "log2") not in ("log2", "exp-log2"):
         raise ValueError(f"{where} has dcg={params['dcg']!r}; allowed are 'log2' and 'exp-log2'.")
 
@@ -268,7 +330,7 @@ def canonical_name(name: str) -> str | None:
     >>> canonical_name("ndcg"), canonical_name("MAP"), canonical_name("BPM")
     ('nDCG', 'AP', None)
     """
-    known = _OWN.get(name.lower())
+    known = _NAMES.get(name.lower())
     return known or ALIASES.get(name.lower(), (None,))[0]
 
 
@@ -289,9 +351,9 @@ def read_alias(text: str) -> tuple[str, dict] | None:
         if read is None or (rel == 1 and "rel" not in MEASURES[read[0]].parameters):
             return read
         return read[0], read[1] | {"rel": rel}
-    rbp = _RBP.fullmatch(lower)
-    if rbp:
-        return "RBP", {"p": float(rbp["persistence"])}
+    if numbered := _NUMBERED.fullmatch(lower):
+        name, parameter = ("RBP", "p") if numbered["name"] == "rbp" else ("IPrec", "recall")
+        return name, {parameter: float(numbered["number"])}
     if lower in ALIASES:
         name, params = ALIASES[lower]
         return name, dict(params)
@@ -329,7 +391,7 @@ def nearest_name(text: str) -> str | None:
     name, bracket, params = name.partition("(")
     if not at and (found := re.fullmatch(r"(.*?)[_.]?(\d+)", name)):
         name, at, cutoff = found[1], "@", found[2]
-    close = get_close_matches(name.lower(), [*_OWN, *ALIASES], n=1, cutoff=0.6)
+    close = get_close_matches(name.lower(), [*_NAMES, *ALIASES], n=1, cutoff=0.6)
     if not close:
         return None
     own = str(canonical_name(close[0]))

@@ -119,6 +119,25 @@ def stopping_sum(position, value):
 
 
 @numba.njit(cache=True, nogil=True)
+def best_precision(position, value, least):
+    """Highest precision at a relevant document from number ``least[column]`` on (run, column)."""
+    n_runs, n_columns = position.shape[0], value.shape[1]
+    best = np.zeros((n_runs, n_columns))
+    found = np.empty(n_columns)  # relevant documents down to the rank
+    for run in range(n_runs):
+        found[:] = 0.0
+        for rank in range(position.shape[1]):
+            row = position[run, rank]
+            if row >= 0:
+                for column in range(n_columns):
+                    if value[row, column] > 0:
+                        found[column] += 1.0
+                        if found[column] >= least[column]:
+                            best[run, column] = max(best[run, column], found[column] / (rank + 1.0))
+    return best
+
+
+@numba.njit(cache=True, nogil=True)
 def precision_sum_influence(position, value, picked, expanded, joint_excess, group):
     """Numerator of average precision with its joint correction and its linear part.
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.measures.measure import Measure
-from bayeseval.measures.table import MEASURES, names_of
+from bayeseval.measures.table import BY_RELEVANCE, names_of, row_of
 
 
 def rank_weight(measure: Measure, depth: int) -> NDArray[np.floating]:
@@ -22,7 +22,7 @@ def rank_weight(measure: Measure, depth: int) -> NDArray[np.floating]:
     array([0.5  , 0.25 , 0.125])
     """
     reach = depth if measure.cutoff is None else min(depth, measure.cutoff)
-    return MEASURES[measure.name].weight(reach, measure)
+    return row_of(measure).weight(reach, measure)
 
 
 def precision_weights(position: NDArray[np.int32], chance: NDArray) -> NDArray[np.float64]:
@@ -48,16 +48,21 @@ def precision_weights(position: NDArray[np.int32], chance: NDArray) -> NDArray[n
 
 
 def plain_scores(
-    measure: Measure, position: NDArray[np.int32], value: NDArray, total: NDArray | None = None
+    measure: Measure,
+    position: NDArray[np.int32],
+    value: NDArray,
+    total: NDArray | None = None,
+    length: NDArray | None = None,
 ) -> NDArray[np.float64]:
     """Scores (run, column) of every run on one topic by complete relevances, many columns at once.
 
     ``position`` (run, rank) has the row in ``value`` of the document at a rank, -1 for nothing
     there; ``value`` (pair, column) the relevance of the topic's documents as the measure sees it
     (:func:`relevance`), complete: a column of judgments, or one posterior draw; ``total`` (column,)
-    what the measure takes from the topic, of :func:`topic_total`, by default that of ``value``. A
+    what the measure takes from the topic, of :func:`topic_total`, by default that of ``value``;
+    ``length`` (run,) the number of documents that a run retrieved, by default those with a row. A
     run with nothing retrieved scores 0, and so does every ratio without a relevant document; a
-    ratio is at most 1. A measure of kind "preference" is a ValueError.
+    ratio is at most 1. A measure that needs more than relevances is a ValueError.
 
     Examples
     --------
@@ -69,22 +74,29 @@ def plain_scores(
     array([[0.5, 1. ],
            [0.5, 0. ]])
     """
-    row = MEASURES[measure.name]
+    row = row_of(measure)
     if row.of_relevance is None:
         raise ValueError(
             f"{measure.label} has no score by relevance alone; measures that have one: "
-            f"{', '.join(names_of('linear', 'count', 'ratio', 'list'))}."
+            f"{', '.join(names_of(*BY_RELEVANCE))}."
         )
     position = np.ascontiguousarray(position[:, : measure.cutoff])
     weight = rank_weight(measure, position.shape[1])
-    total = topic_total(measure, value) if total is None else total
-    return row.of_relevance(measure, position, value, weight, total)
+    length = np.count_nonzero(position >= 0, axis=1) if length is None else length
+    return row.of_relevance(
+        measure,
+        position=position,
+        value=value,
+        weight=weight,
+        total=topic_total(measure, value) if total is None else total,
+        length=np.minimum(length, position.shape[1]),
+    )
 
 
 def topic_total(measure: Measure, value: NDArray) -> NDArray[np.float64] | None:
     """What a measure takes from a topic: relevant documents or ideal gain (column,), or nothing.
 
-    Of values (pair, column), as for :func:`plain_scores`.
+    A measure of the user's own takes all grades (pair, column). Of values (pair, column), as for :func:`plain_scores`.
 
     Examples
     --------
@@ -92,7 +104,7 @@ def topic_total(measure: Measure, value: NDArray) -> NDArray[np.float64] | None:
     >>> topic_total(parse_measures("AP")[0], np.array([[1.0, 0.0], [1.0, 1.0]]))
     array([2., 1.])
     """
-    of_topic = MEASURES[measure.name].of_topic
+    of_topic = row_of(measure).of_topic
     return None if of_topic is None else of_topic(measure, value)
 
 
@@ -113,7 +125,7 @@ def preference_scores(
     Yilmaz and Aslam, Estimating average precision with incomplete and imperfect judgments,
     CIKM 2006, doi:10.1145/1183614.1183633 (infAP).
     """
-    score = MEASURES[measure.name].of_lists
+    score = row_of(measure).of_lists
     if score is None:
         raise ValueError(
             f"{measure.label} is not one of the measures scored here: "

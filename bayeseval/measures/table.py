@@ -19,8 +19,8 @@ def precision(depth: int, measure: Measure) -> NDArray[np.floating]:
 
 def rank_biased_precision(depth: int, measure: Measure) -> NDArray[np.floating]:
     """Weight (1 - p) p^(i - 1) on rank i. Moffat and Zobel 2008; Park 2016, equation 1."""
-    assert measure.persistence is not None
-    return (1.0 - measure.persistence) * measure.persistence ** np.arange(depth)
+    assert measure.parameter is not None
+    return (1.0 - measure.parameter) * measure.parameter ** np.arange(depth)
 
 
 def gain_discount(rank: NDArray) -> NDArray[np.floating]:
@@ -43,14 +43,14 @@ def reciprocal_weight(depth: int, measure: Measure) -> NDArray[np.floating]:
     return 1.0 / np.arange(1, depth + 1)
 
 
-def linear(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
+def linear(measure: Measure, position, value, weight, **_) -> NDArray[np.float64]:
     """Weighted sum of relevances over the ranks."""
     from bayeseval.measures.rank_sums import weighted_sum
 
     return weighted_sum(position, weight, value)
 
 
-def of_every_run(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
+def of_every_run(measure: Measure, position, total, **_) -> NDArray[np.float64]:
     """What the topic has, the same for every run."""
     return np.repeat(total[None], position.shape[0], axis=0)
 
@@ -60,14 +60,14 @@ def relevant_number(measure: Measure, value) -> NDArray[np.float64]:
     return value.sum(axis=0, dtype=np.float64)
 
 
-def average_precision(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
+def average_precision(measure: Measure, position, value, total, **_) -> NDArray[np.float64]:
     """Sum of the precisions at the relevant documents, by the number of relevant documents."""
     from bayeseval.measures.rank_sums import precision_sum
 
     return np.minimum(precision_sum(position, value) / np.maximum(total, 1.0), 1.0)
 
 
-def normalised_gain(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
+def normalised_gain(measure: Measure, position, value, weight, total, **_) -> NDArray[np.float64]:
     """Discounted gain, by that of the best ranking; 0 where no document has a gain."""
     from bayeseval.measures.rank_sums import weighted_sum
 
@@ -83,7 +83,7 @@ def ideal_gain(measure: Measure, value) -> NDArray[np.float64]:
     return best_sum(discounted_gain(reach, measure), value)
 
 
-def recall(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
+def recall(measure: Measure, position, value, weight, total, **_) -> NDArray[np.float64]:
     """Relevant documents down to the cutoff, by the number of relevant documents."""
     from bayeseval.measures.rank_sums import weighted_sum
 
@@ -91,7 +91,7 @@ def recall(measure: Measure, position, value, weight, total) -> NDArray[np.float
     return np.minimum(share, 1.0)
 
 
-def r_precision(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
+def r_precision(measure: Measure, position, value, total, **_) -> NDArray[np.float64]:
     """Precision at the number of relevant documents."""
     from bayeseval.measures.rank_sums import cumulative_at
 
@@ -136,25 +136,47 @@ def discount_slope(count: NDArray[np.float64], cutoff: int | None) -> NDArray[np
     return np.where(count > 0, 0.5 * (above + below), above)
 
 
-def reciprocal_rank(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
+def reciprocal_rank(measure: Measure, position, value, **_) -> NDArray[np.float64]:
     """1 / rank of the first relevant document, 0 where there is none."""
     from bayeseval.measures.rank_sums import first_reciprocal
 
     return first_reciprocal(position, value)
 
 
-def success(measure: Measure, position, value, weight, total) -> NDArray[np.float64]:
+def success(measure: Measure, position, value, **_) -> NDArray[np.float64]:
     """1 where any document down to the cutoff is relevant."""
-    return (reciprocal_rank(measure, position, value, weight, total) > 0).astype(np.float64)
+    return (reciprocal_rank(measure, position, value) > 0).astype(np.float64)
 
 
-def expected_reciprocal_rank(
-    measure: Measure, position, value, weight, total
-) -> NDArray[np.float64]:
+def expected_reciprocal_rank(measure: Measure, position, value, **_) -> NDArray[np.float64]:
     """Mean of 1 / rank where a user stops, who is satisfied with probability (2^grade - 1) / 16."""
     from bayeseval.measures.rank_sums import stopping_sum
 
     return stopping_sum(position, np.minimum(value / SATISFIED, 1.0))
+
+
+def set_precision(measure: Measure, position, value, weight, length, **_) -> NDArray[np.float64]:
+    """Relevant documents retrieved, by the documents retrieved."""
+    from bayeseval.measures.rank_sums import weighted_sum
+
+    return weighted_sum(position, weight, value) / np.maximum(length, 1)[:, None]
+
+
+def set_f(measure: Measure, position, value, weight, total, length, **_) -> NDArray[np.float64]:
+    r"""With P and R those of the set, :math:`(1 + \beta) P R / (R + \beta P)`, as in trec_eval."""
+    from bayeseval.measures.rank_sums import weighted_sum
+
+    beta = measure.parameter
+    assert beta is not None
+    whole = length[:, None] + beta * total
+    return (1.0 + beta) * weighted_sum(position, weight, value) / np.maximum(whole, 1.0)
+
+
+def interpolated_precision(measure: Measure, position, value, total, **_) -> NDArray[np.float64]:
+    """Highest precision from a recall on, rounded to a number of documents as trec_eval does."""
+    from bayeseval.measures.rank_sums import best_precision
+
+    return best_precision(position, value, np.floor(measure.parameter * total + 0.9))
 
 
 def judged_share(_level, retrieved, grades, _in_pool, _judged_grade) -> np.ndarray:
@@ -199,17 +221,19 @@ def inferred_average_precision(level, _retrieved, grades, in_pool, judged_grade)
 class Row:
     """One measure of the table."""
 
-    kind: str  # "linear", "count", "ratio", "list" or "preference", as in :class:`Measure`
+    kind: str  # "linear", "count", "ratio", "list", ..., as in :class:`Measure`
     # those that it knows, in the order of messages; who knows ``gains`` is graded, who knows
     # ``rel`` counts grades from a level on
     parameters: tuple[str, ...]
     # (depth, measure) -> (rank,): weights of the ranks in a linear measure; for the others how much
     # a rank matters
     weight: Callable[[int, Measure], NDArray[np.floating]]
-    # (measure, position, value, weight, total) -> (run, column): plain score by complete
-    # relevances, ``value`` as the run shows them and ``total`` of the topic by the next column
+    # (measure, position, value, weight, total, length) -> (run, column): plain score by complete
+    # relevances, ``value`` as the run shows them and ``total`` of the topic by the next column;
+    # ``length`` (run,) counts the documents retrieved, down to the cutoff
     of_relevance: Callable[..., NDArray[np.float64]] | None = None
-    # (measure, value) -> (column,): relevant number or ideal gain of all documents of the topic
+    # (measure, value) -> (column,): relevant number or ideal gain of all documents of the topic;
+    # for a measure of the user's own all their grades, (pair, column)
     of_topic: Callable[[Measure, NDArray], NDArray[np.float64]] | None = None
     # (level, retrieved, grades, in_pool, judged_grade) -> (run,): of kind "preference"
     of_lists: Callable[..., NDArray[np.float64]] | None = None
@@ -220,6 +244,7 @@ class Row:
 
 
 SUMS = ("linear", "count", "ratio")  # kinds of measures that a sample estimates by sums
+BY_RELEVANCE = (*SUMS, "list")  # kinds that complete relevances score, such as a posterior draw
 
 
 def names_of(*kinds: str) -> list[str]:
@@ -252,8 +277,23 @@ MEASURES: dict[str, Row] = {
         expected_reciprocal_rank,
         discount="exp-log2",
     ),
+    "SetP": Row("list", ("rel",), equal_weight, set_precision),
+    "SetR": Row("list", ("rel",), equal_weight, recall, relevant_number),
+    "SetF": Row("list", ("beta", "rel"), equal_weight, set_f, relevant_number),
+    "IPrec": Row(
+        "list", ("recall", "rel"), reciprocal_weight, interpolated_precision, relevant_number
+    ),
     "Bpref": Row("preference", ("rel",), equal_weight, of_lists=binary_preference),
     "infAP": Row("preference", ("rel",), reciprocal_weight, of_lists=inferred_average_precision),
     "Judged": Row("preference", ("cutoff",), equal_weight, of_lists=judged_share),
     "NumRet": Row("preference", (), equal_weight, of_lists=retrieved_number, bounded=False),
 }
+OWN: dict[str, Row] = {}  # measures of the user's own, as :func:`measure` makes them
+PROVIDED = Row("provided", (), equal_weight, bounded=False)
+
+
+def row_of(measure: Measure) -> Row:
+    """Row of a measure, of the table or not."""
+    if measure.kind == "provided":
+        return PROVIDED
+    return MEASURES.get(measure.name) or OWN[measure.name]

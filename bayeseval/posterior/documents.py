@@ -101,15 +101,15 @@ class DocumentScores:
         table = relevance(measure, self._draws.scale)
         table = table if measure.graded else table.astype(np.int8)  # a byte where it is 0 or 1
         value = _looked_up(table, drawn.codes)
-        total = topic_total(measure, value)
-        scores = plain_scores(measure, position, value, total)
+        total, length = topic_total(measure, value), self._problem.frame.rankings.length[:, topic]
+        scores = plain_scores(measure, position, value, total, length)
         as_modelled = scores[self.departing]
         seen = value.copy() if departed else value
         for run, rank, every_row, codes in departed:
             reach = rank.size if measure.cutoff is None else np.searchsorted(rank, measure.cutoff)
             rows = every_row[:reach]
             seen[rows] = _looked_up(table, codes[:reach])
-            scores[run] = plain_scores(measure, position[[run]], seen, total)[0]
+            scores[run] = plain_scores(measure, position[[run]], seen, total, length[[run]])[0]
             seen[rows] = value[rows]
         return np.concatenate([scores, as_modelled])
 

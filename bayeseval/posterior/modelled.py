@@ -12,7 +12,7 @@ from bayeseval.collection.schema import label_names
 from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
-from bayeseval.measures.table import names_of
+from bayeseval.measures.table import BY_RELEVANCE, names_of
 from bayeseval.messages import Message, Option
 from bayeseval.models.relevance import grade_model, relevance_model
 
@@ -99,10 +99,10 @@ def _scored_by_relevance(measure: Measure, level: int, grades: Sequence[float]) 
 
 
 def check_modelled(measures: list[Measure]) -> None:
-    """Refuse measures that compare pairs of judged documents, which have no posterior scores."""
+    """Refuse measures of more than relevances, which have no posterior scores."""
     for measure in measures:
-        if measure.kind == "preference":
+        if measure.kind not in BY_RELEVANCE:
             raise ValueError(
                 f"{measure.label} has no posterior scores; measures that have them: "
-                f"{', '.join(names_of('linear', 'count', 'ratio', 'list'))}"
+                f"{', '.join(names_of(*BY_RELEVANCE))}"
             )
