@@ -14,9 +14,7 @@ class Measure:
 
     name: str  # as ``ir_measures`` writes it, or ``DCG``
     cutoff: int | None = None  # deepest rank that counts; None: the whole ranking
-    parameter: float | None = (
-        None  # the one number of some: p of RBP, beta of SetF, recall of IPrec
-    )
+    parameter: float | None = None  # one number: p of RBP, beta of SetF, recall of IPrec
     relevance_level: int = 1  # lowest grade that counts as relevant, where the measure is binary
     gains: tuple[tuple[float, float], ...] | None = None  # of grades; one not listed is its own
     graded: bool = False  # whether a document counts by its gain, not as relevant or not

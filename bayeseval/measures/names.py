@@ -138,8 +138,8 @@ def parse_measures(
 def _measure(measure: Any, relevance_level: int, table: tuple | None) -> Measure:
     """Describe one measure, checked."""
     text, name, params = name_and_params(measure)
+    check_known(text, name, params)
     where = f"measure '{text}'"
-    check_known(where, name, params)
     provided = is_provided(name, params)
     if not provided:
         check_parameters(where, name, params)
@@ -248,12 +248,13 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
     )
 
 
-def check_known(where: str, name: str, params: dict[str, Any]) -> None:
+def check_known(text: str, name: str, params: dict[str, Any]) -> None:
     """Refuse measures that do not exist, and what no measure here may ask for."""
+    where = f"measure '{text}'"
     if name.lower() in BY_INF:
         raise ValueError(by_inf(f"{where} has no name of its own here: ", name.lower()))
     if name not in MEASURES and name not in OWN and name.lower() not in known_measures():
-        near = nearest_name(where.split("'")[1])
+        near = nearest_name(text)
         meant = f"did you mean {near}? There" if near else "there"
         raise ValueError(
             f"{where} does not exist; {meant} are {', '.join([EXAMPLES, *OWN])}, and by estimator "

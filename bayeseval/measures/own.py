@@ -66,8 +66,10 @@ def measure(name: str, function: Callable[[NDArray, NDArray], Any]) -> str:
         )
     ours = canonical_name(name)
     if ours or iskeyword(name) or name.lower() in {*known_measures(), *BY_INF}:
-        of = f"measure {ours}" if ours else "Python" if iskeyword(name) else "another measure"
-        raise ValueError(f"name '{name}' is one of {of}; allowed is one that is not taken.")
+        raise ValueError(
+            f"name '{name}' means {ours or 'something else'} already; allowed is one that no "
+            "measure here or in ir_measures has, and that is no word of Python."
+        )
     OWN[name] = Row(
         "list",
         ("cutoff", "gains"),

@@ -60,18 +60,15 @@ def provided_measure(where: str, name: str, params: dict[str, Any], level: int) 
     if name in _of_subtopics():
         raise ValueError(f"{where} needs judgments by subtopic, which a collection does not have.")
     asked = {"rel": level} | params if "rel" in known.SUPPORTED_PARAMS else params
-    allowed = [parameter for parameter in known.SUPPORTED_PARAMS if parameter != "judged_only"]
     for unknown in asked.keys() - known.SUPPORTED_PARAMS.keys():
-        allowed = ", ".join(allowed) or "none"
+        allowed = ", ".join(one for one in known.SUPPORTED_PARAMS if one != "judged_only") or "none"
         raise ValueError(f"{where} has no parameter {unknown}; {name} knows these: {allowed}.")
     stated = {}
     for parameter, about in known.SUPPORTED_PARAMS.items():
         if parameter in asked:
             stated[parameter] = _checked(where, parameter, about.dtype, asked[parameter])
         elif about.required:
-            raise ValueError(
-                f"{where} needs {parameter}; {name} knows these: {', '.join(allowed)}."
-            )
+            raise ValueError(f"{where} needs {parameter}, such as {name}({parameter}=3).")
     if stated.get("max_rel", np.inf) <= stated.get("min_rel", 0):
         raise ValueError(f"{where}: max_rel must be above min_rel (by default 0).")
     theirs = type(known)(**stated)

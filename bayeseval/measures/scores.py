@@ -82,7 +82,7 @@ def plain_scores(
         )
     position = np.ascontiguousarray(position[:, : measure.cutoff])
     weight = rank_weight(measure, position.shape[1])
-    length = np.count_nonzero(position >= 0, axis=1) if length is None else length
+    length = (position >= 0).sum(axis=1) if length is None else length
     return row.of_relevance(
         measure,
         position=position,
@@ -96,7 +96,8 @@ def plain_scores(
 def topic_total(measure: Measure, value: NDArray) -> NDArray[np.float64] | None:
     """What a measure takes from a topic: relevant documents or ideal gain (column,), or nothing.
 
-    A measure of the user's own takes all grades (pair, column). Of values (pair, column), as for :func:`plain_scores`.
+    Of values (pair, column), as for :func:`plain_scores`; a measure of the user's own takes them
+    all.
 
     Examples
     --------
