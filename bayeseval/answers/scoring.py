@@ -93,7 +93,8 @@ def scores(
         ``topic_estimate``, ``topic_interval`` and so on, over topic too. By "combined" what
         :func:`combine` returns, with ``covariance``, so that runs can be compared and ranked,
         ``model``, ``length_ratio`` (interval length over that of ``dyn``), ``outside_weight`` and
-        ``n_topics``; RR, Success and ERR are the model's alone, with its own errors.
+        ``n_topics``; what is no sum of relevances or ratio of sums, such as RR, is the
+        model's alone, with its own errors.
 
     Raises
     ------

@@ -48,7 +48,8 @@ def evaluate(
     sampled : DataTree
         Collection with judgments, and with ``/design`` for ``stat`` and ``dyn``.
     measures : str, ir_measures object, or list of them
-        "P@10", "RBP(p=0.8)", "DCG@20", "nDCG@10", "AP", "AP(rel=2)", "Rprec", "R@100", "NumRel" ...
+        "P@10", "RBP(p=0.8)", "DCG@20", "nDCG@10", "AP", "AP(rel=2)", "Rprec", "R@100", "NumRel",
+        those of :func:`measure` ...; with "assumed" all that ir_measures scores on judgments.
     estimator : {"assumed", "stat", "dyn", "condensed", "inf", "stat_ap", "importance"}
     predictor : str or tuple, optional
         M of ``dyn``: "pooled" (default, with all labels that were added), "rank_logistic",

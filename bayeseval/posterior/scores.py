@@ -66,8 +66,9 @@ def posterior_scores(
         Collection that the model was made from. Runs that were added since are scored too, but
         not with ``urn_model``.
     measures : str, ir_measures object, or list of them
-        P, RBP, DCG, NumRel, NumRelRet, AP, nDCG, R, Rprec, RR, Success, ERR; those that count
-        grades, or another level than the model's, need a fit of ``grade_model``.
+        P, RBP, DCG, NumRel, NumRelRet, AP, nDCG, R, Rprec, RR, Success, ERR, SetP, SetR, SetF,
+        IPrec and those of :func:`measure`; those that count grades, or another level than the
+        model's, need a fit of ``grade_model``.
     outside : {"nonrelevant", "model"}
         Documents outside the frame: non-relevant, or predicted by the model from their ranks.
     over : {"topic"} or None

@@ -38,6 +38,20 @@ LABELS = [
     (ir_measures.RBP(p=0.5) @ 20, "RBP(p=0.5)@20"),
     (ir_measures.NumRelRet, "NumRelRet"),
     (ir_measures.nDCG @ 10, "nDCG@10"),
+    ("SetP(relative=False)", "SetP"),
+    ("SetR(rel=2)", "SetR(rel=2)"),
+    ("setf", "SetF"),
+    ("SetF(rel=2, beta=2)", "SetF(beta=2,rel=2)"),
+    (ir_measures.SetF(beta=0.5), "SetF(beta=0.5)"),
+    ("IPrec@0.1", "IPrec@0.1"),
+    ("IPrec(recall=1, rel=2)", "IPrec(rel=2)@1"),
+    (ir_measures.IPrec @ 0.25, "IPrec@0.25"),
+    ("setap(rel=1)", "SetAP"),
+    ("SetRelP", "SetP(relative=True)"),
+    ("Compat(normalize=True, p=0.8)", "Compat(p=0.8)"),
+    ("Accuracy(rel=2)@5", "Accuracy(rel=2)@5"),
+    ("BPM(max_rel=3, T=2)@10", "BPM(T=2.0,max_rel=3)@10"),
+    (ir_measures.NumQ, "NumQ"),
 ]
 
 REFUSED = [
@@ -45,10 +59,23 @@ REFUSED = [
         "Precis@10",
         r"'Precis@10' does not exist; did you mean P@10. There are P@10, RBP\(p=0\.8\), DCG@20",
     ),
-    ("SetP", "'SetP' does not exist; there are"),
+    ("SetX", "'SetX' does not exist; did you mean Set"),
+    ("latency", "does not exist; there are P@10, .*, and by estimator 'assumed' .*: Accuracy, BPM"),
+    ("alpha_nDCG@10", "'alpha_nDCG@10' needs judgments by subtopic"),
+    ("SetAP@10", "has no parameter cutoff; SetAP knows these: rel"),
+    ("SetP@10", "has no parameter cutoff; SetP knows these: rel"),
+    ("SetP(relative=2)", "relative must be of type bool, not 2"),
+    ("SetAP(judged_only=True)", "judged_only, which is not a parameter here"),
+    ("SetAP(rel=0)", "rel must be a whole number, 1 or more, not 0"),
+    ("Compat(p=2.0)", r"p=2\.0, the probability of going on"),
+    ("INST(T=-1, max_rel=2)", "T must be a number, 0 or more, not -1"),
+    ("INST(min_rel=2, max_rel=2)", "max_rel must be above min_rel"),
+    ("SetF(beta=-1)", "beta=-1, the weight of recall beside precision, which must be 0 or more"),
+    ("IPrec", r"needs a recall, such as IPrec@0\.1"),
+    ("IPrec@1.5", r"recall=1\.5, which must lie between 0 and 1"),
     ("xinfAP", "xinfAP of sample_eval is AP by estimator='inf'"),
     ("infndcg", "infNDCG of sample_eval is nDCG by estimator='inf'"),
-    (ir_measures.BPM @ 20, "'BPM@20' does not exist; there are"),
+    (ir_measures.BPM @ 20, r"'BPM@20' needs max_rel, such as BPM\(max_rel=3\)"),
     ("AP(rel=2", "cannot be read; write each measure by itself, as NAME"),
     ("P@10 AP", "cannot be read"),
     ("P@ten", "cannot be read"),
@@ -109,20 +136,20 @@ def test_every_measure_has_its_kind():
         "linear": ["P@10", "RBP", "DCG", "NumRelRet"],
         "count": ["NumRel"],
         "ratio": ["AP", "nDCG", "Rprec", "R@10"],
-        "list": ["RR", "Success@1", "ERR@10"],
+        "list": ["RR", "Success@1", "ERR@10", "SetP", "SetR", "SetF", "IPrec@0.1"],
         "preference": ["Bpref", "infAP", "Judged", "NumRet"],
+        "provided": ["SetAP", "Compat", "SetP(relative=True)"],
     }
     for kind, names in kinds.items():
         assert [measure.kind for measure in parse_measures(names)] == [kind] * len(names)
 
 
 def test_rel_in_a_measure_wins_over_the_relevance_level():
-    measures = parse_measures(["AP", "AP(rel=1)", "NumRelRet", "nDCG@10"], relevance_level=2)
-    assert [measure.label for measure in measures] == [
-        "AP(rel=2)",
-        "AP",
-        "NumRelRet(rel=2)",
-        "nDCG@10",
+    names = ["AP", "AP(rel=1)", "NumRelRet", "nDCG@10", "SetAP", "SetAP(rel=1)", "Compat"]
+    labels = [measure.label for measure in parse_measures(names, relevance_level=2)]
+    assert labels == [
+        *("AP(rel=2)", "AP", "NumRelRet(rel=2)", "nDCG@10"),
+        *("SetAP(rel=2)", "SetAP", "Compat"),
     ]
     with pytest.raises(ValueError, match="relevance_level is .*; allowed: a whole number, 1"):
         parse_measures("AP", relevance_level=0)
@@ -177,6 +204,8 @@ def test_relevance_of_a_grade():
         ("num_rel_ret", "NumRelRet"), ("map_cut_100", "AP@100"), ("ndcg", "nDCG"),
         ("precision@5", "P@5"), ("mrr@10", "RR@10"), ("hit_rate@3", "Success@3"),
         ("rbp.95", "RBP(p=0.95)"), ("ndcg_burges@10", "nDCG(dcg='exp-log2')@10"),
+        ("set_P", "SetP"), ("set_recall", "SetR"), ("set_F", "SetF"),
+        ("iprec_at_recall_0.10", "IPrec@0.1"),
         ("NDCG@10", "nDCG@10"), ("ap(rel=2)", "AP(rel=2)"), ("RBP(p=0.9)@20", "RBP(p=0.9)@20"),
     ],
 )  # fmt: skip

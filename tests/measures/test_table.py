@@ -7,7 +7,10 @@ import pytest
 from bayeseval.measures.names import EXAMPLES, parse_measures
 from bayeseval.measures.table import MEASURES, linear
 
-OTHER = {"cutoff": 7, "rel": 2, "p": 0.5, "dcg": "exp-log2", "gains": {1: 3}}  # than the defaults
+OTHER = {  # than the defaults
+    **{"cutoff": 7, "rel": 2, "p": 0.5, "beta": 2, "recall": 0.5},
+    **{"dcg": "exp-log2", "gains": {1: 3}},
+}
 
 
 def written(name: str, given: dict) -> str:
@@ -15,6 +18,8 @@ def written(name: str, given: dict) -> str:
     params = dict(given)
     if MEASURES[name].needs_cutoff:
         params.setdefault("cutoff", 10)
+    if "recall" in MEASURES[name].parameters:
+        params.setdefault("recall", 0.1)
     cutoff = params.pop("cutoff", None)
     inside = ",".join(f"{key}={value!r}" for key, value in params.items())
     return f"{name}({inside})" + ("" if cutoff is None else f"@{cutoff}")
@@ -25,7 +30,8 @@ def test_a_kind_says_what_a_row_has(name):
     row = MEASURES[name]
     assert (row.of_relevance is None) == (row.kind == "preference")
     assert (row.of_lists is None) == (row.kind != "preference")
-    assert (row.of_topic is None) == (row.kind in ("linear", "list", "preference"))
+    assert (row.of_topic is None) or row.kind not in ("linear", "preference")
+    assert (row.of_topic is not None) or row.kind not in ("count", "ratio")
     assert (row.of_relevance is linear) == (row.kind == "linear")
 
 

@@ -39,7 +39,8 @@ def labelled(grades) -> xr.DataTree:
 
 def test_complete_grades_give_the_exact_graded_scores():
     collection = collection_of_three(GRADES)
-    measures = ["nDCG@3", "DCG@2", "AP", "P(rel=2)@2"]
+    own = be.measure("ShareOfGrades", lambda grades, every: grades.sum(0) / every.sum(0))
+    measures = ["nDCG@3", "DCG@2", "AP", "P(rel=2)@2", f"{own}@2", "SetF(rel=2)"]
     fitted = handmade_fit(be.models.grade_model(collection))
     post = be.posterior_scores(fitted, collection, measures, random_seed=1)
     exact = be.evaluate(collection, measures, estimator="assumed").estimate.mean("topic")
