@@ -156,8 +156,10 @@ def check_estimator(collection: xr.DataTree, estimator: str) -> None:
     )
 
 
-def check_estimable(measures: list[Measure], estimator: str) -> None:
-    """Refuse measures that an estimator does not have."""
+def check_estimable(
+    measures: list[Measure], estimator: str, grades: tuple[float, ...] = ()
+) -> None:
+    """Refuse measures that an estimator does not have, or not of the grades that occur."""
     available = ESTIMATORS[estimator].measures
     lacking = [measure for measure in measures if not ESTIMATORS[estimator].has(measure)]
     if lacking:
@@ -171,4 +173,4 @@ def check_estimable(measures: list[Measure], estimator: str) -> None:
             text = f"{text}; infAP is trec_eval's, of judgments as they are, and "
             raise ValueError(by_inf(text, "xinfap"))
         raise ValueError(text)
-    check_provided(measures)
+    check_provided(measures, grades)

@@ -34,7 +34,6 @@ from bayeseval.frame.rankings import TopicLists
 from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.measure import Measure, described_gains
 from bayeseval.measures.names import by_inf, parse_measures
-from bayeseval.measures.provided import check_provided
 from bayeseval.measures.scores import rank_weight
 from bayeseval.messages import Message, Option
 
@@ -94,8 +93,7 @@ class Problem:
         parsed = parse_measures(measures, relevance_level=relevance_level, gain=gain, grades=grades)
         _warn_level(collection, parsed)
         check_estimator(collection, estimator)
-        check_estimable(parsed, estimator)
-        check_provided(parsed, grades)
+        check_estimable(parsed, estimator, grades)
         _warn_strata(collection, parsed)
         check_option(denominator=denominator)
         if denominator != "counts" and estimator not in HAS_COVARIANCE:

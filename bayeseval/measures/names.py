@@ -96,7 +96,8 @@ def parse_measures(
     ``NumRet(rel=1)`` is the number of relevant documents retrieved and comes back as ``NumRelRet``,
     as in ``ir_measures`` and ``trec_eval``. Names may be written in any case and as trec_eval and
     ranx write them: ``map``, ``ndcg_cut_10``, ``P_10``, ``recip_rank``, ``precision@5-l2``. But
-    RBP is binary without a ``gain``, where ranx takes the grades for gains.
+    RBP is binary without a ``gain``, where ranx takes the grades for gains. What the table of
+    measures lacks may be one of the user's own or, of kind "provided", one of ``ir_measures``.
 
     ``relevance_level`` is for the measures that do not say ``rel=`` themselves. ``gain`` is of a
     grade in nDCG and DCG, which are always graded (default: the grade, below 0 as 0), and in RBP,
@@ -396,5 +397,5 @@ def nearest_name(text: str) -> str | None:
     if not close:
         return None
     own = str(canonical_name(close[0]))
-    cut = at + cutoff if "cutoff" in MEASURES[own].parameters else ""
+    cut = at + cutoff if {"cutoff", "recall"} & {*MEASURES[own].parameters} else ""
     return own + bracket + params + cut
