@@ -61,9 +61,7 @@ def for_population(
 
 def bounded(labels: list[str]) -> xr.DataArray:
     """Whether scores by measures (measure,) lie between 0 and 1."""
-    return xr.DataArray(
-        [row_of(one).bounded for one in parse_measures(labels)], dims="measure"
-    )
+    return xr.DataArray([row_of(one).bounded for one in parse_measures(labels)], dims="measure")
 
 
 def widening(freedom: xr.DataArray) -> xr.DataArray:
