@@ -4,7 +4,8 @@
 error and interval of every run, chunk by chunk of ten samples: what is there already is not done
 again. The estimator ``model`` fits ``relevance_model`` (for nDCG of several grades
 ``grade_model``) and gives three answers: the posterior, the same with the model's own errors, and
-``combined`` with ``dyn``, with constants that were learned without the collection. ``report`` sums
+``combined`` with ``dyn`` (not of measures that are no sums, for which ``assumed`` is the estimator
+beside it), with constants that were learned without the collection. ``report`` sums
 all chunks up in ``interval_coverage/results.csv`` and prints the rows. Truth: all judgments; the
 design is an order (for the measures that ``--for`` names) or pps strata; the seed of a chunk is
 1000 budget + its number. Real collections are those of the folder
@@ -25,10 +26,11 @@ from benchmarks.coverage_collections import COLLECTIONS, EVERY, LEVELS, at_hand,
 from benchmarks.held import held
 
 MEASURES = ["P@10", "RBP(p=0.8)", "AP", "nDCG@10", "R@100"]
+GRADED = ["nDCG@10", "ERR@10"]
 CHUNK = 10  # samples
 DESIGN_BASED = ("stat", "dyn")
 ALL_RUNS = "model, learning from new runs"  # but not from dual ones
-ESTIMATORS = (*DESIGN_BASED, "model", ALL_RUNS)
+ESTIMATORS = (*DESIGN_BASED, "assumed", "model", ALL_RUNS)
 KEPT = ["estimate", "standard_error", "interval"]
 RESULTS = Path(__file__).parent / "interval_coverage" / "results.csv"
 
@@ -40,6 +42,7 @@ def main() -> None:
     parser.add_argument("--estimator", action="append", choices=ESTIMATORS)
     parser.add_argument("--budget", type=int, action="append")
     parser.add_argument("--design", choices=["order", "pps"], default="order")
+    parser.add_argument("--measure", action="append", help=f"default: {', '.join(MEASURES)}")
     parser.add_argument("--for", action="append", dest="measures", help="what an order is for")
     parser.add_argument("--samples", type=int, default=30)
     parser.add_argument("--denominator", choices=["counts", "topic"], default="counts")
@@ -66,7 +69,8 @@ def chunk(name: str, budget: int, estimator: str, number: int, options) -> None:
     if file.exists():
         return
     collection, level = whole(name, options.chunks), LEVELS.get(name, 1)
-    truth = be.evaluate(collection, MEASURES, estimator="assumed", relevance_level=level)
+    labels = options.measure or MEASURES
+    truth = be.evaluate(collection, labels, estimator="assumed", relevance_level=level)
     seed = 1000 * budget + number
     if options.design == "pps":
         design = be.designs.pps_strata(collection, budget=budget)
@@ -74,10 +78,10 @@ def chunk(name: str, budget: int, estimator: str, number: int, options) -> None:
         known = {"measures": options.measures, "random_seed": seed}
         design = be.designs.order(collection, budget=budget, **known)
     selected = be.draw(design, n_replicates=CHUNK, random_seed=seed)
-    if estimator in DESIGN_BASED:
+    if estimator in (*DESIGN_BASED, "assumed"):
         sampled = be.reveal(collection, design, selected)
         given = {"relevance_level": level, "denominator": options.denominator}
-        scores = be.evaluate(sampled, MEASURES, estimator=estimator, **given)
+        scores = be.evaluate(sampled, labels, estimator=estimator, **given)
         found = kept(be.mean_over_topics(scores), label)
     else:
         dual = roles(collection)["dual"]
@@ -85,7 +89,7 @@ def chunk(name: str, budget: int, estimator: str, number: int, options) -> None:
         parts = []
         for replicate in range(CHUNK):
             sampled = be.reveal(collection, design, selected.isel(replicate=replicate))
-            parts.append(answers(name, sampled, runs, replicate))
+            parts.append(answers(name, sampled, labels, runs, replicate))
         found = xr.concat(parts, dim="replicate")
         names = [answer + label.removeprefix("model") for answer in found["answer"].values]
         found = found.assign_coords(answer=names)
@@ -95,20 +99,25 @@ def chunk(name: str, budget: int, estimator: str, number: int, options) -> None:
     print(file.name, flush=True)
 
 
-def answers(name: str, sampled: xr.DataTree, runs: list[str] | None, seed: int) -> xr.Dataset:
-    """Posterior, posterior with the model's own errors, and combination (answer, measure, run)."""
+def answers(
+    name: str, sampled: xr.DataTree, labels: list[str], runs: list[str] | None, seed: int
+) -> xr.Dataset:
+    """Posterior, posterior with the model's own errors, and combination (answer, measure, run).
+
+    There is no combination of measures that no sums of sampled documents estimate.
+    """
     level = LEVELS.get(name, 1)
-    mean = be.mean_over_topics(
-        be.evaluate(sampled, MEASURES, estimator="dyn", relevance_level=level)
-    )
+    given = {"estimator": "dyn", "relevance_level": level}
     by_label = []
-    for label, post in posteriors(sampled, runs, level, seed):
+    for label, post in posteriors(sampled, labels, runs, level, seed):
         known = constants_without(name, [label])[label]
         of_label = {
             "model": be.summarize(post),
             "model with its errors": be.with_model_errors(post, constants=known),
-            "combined": be.combine(mean.sel(measure=[label]), post, constants=known),
         }
+        if label in MEASURES:
+            mean = be.mean_over_topics(be.evaluate(sampled, label, **given))
+            of_label["combined"] = be.combine(mean, post, constants=known)
         parts = [kept(each, answer) for answer, each in of_label.items()]
         by_label.append(xr.concat(parts, dim="answer"))
     return xr.concat(by_label, dim="measure")
@@ -119,19 +128,19 @@ def kept(scores: xr.Dataset, answer: str) -> xr.Dataset:
     return scores[KEPT].reset_coords(drop=True).drop_attrs().expand_dims(answer=[answer])
 
 
-def posteriors(sampled: xr.DataTree, runs: list[str] | None, level: int, seed: int):
-    """Posterior scores of every measure; the model of grades is fitted where nDCG needs it."""
+def posteriors(sampled: xr.DataTree, labels: list[str], runs: list[str] | None, level: int, seed):
+    """Posterior scores of every measure; the model of grades is fitted where these need it."""
     several = float(sampled["judgments/grade"].max()) > 1
-    of_grades = ["nDCG@10"] if several else []
-    of_relevance = [label for label in MEASURES if label not in of_grades]
+    of_grades = [label for label in labels if several and label in GRADED]
+    of_relevance = [label for label in labels if label not in of_grades]
     fits = [(of_relevance, be.models.relevance_model(sampled, relevance_level=level, runs=runs))]
     if of_grades:
         fits.append((of_grades, be.models.grade_model(sampled, runs=runs)))
     for labels, model in fits:
         fitted = be.fit(model, approximation="laplace", draws=100, random_seed=seed)
         post = be.posterior_scores(fitted, sampled, labels, random_seed=seed)
-        for label in labels:
-            yield label, post.sel(measure=[label])
+        for index, label in enumerate(labels):
+            yield label, post.isel(measure=[index])
 
 
 def report(folder: Path) -> None:
@@ -150,11 +159,11 @@ def report(folder: Path) -> None:
         by_dyn = same_samples(cells.get((name, budget, "dyn"), []), parts)
         whole_cell = joined(parts)
         for role, members in of_role.items():
-            for label in MEASURES:
+            for label in whole_cell["measure"].values.tolist():
                 at = {"measure": label, "run": whole_cell["run"].values[members]}
                 cell = {"collection": name, "budget": budget, "estimator": answer}
                 cell |= {"measure": label, "runs": role} | summed(whole_cell.sel(at))
-                if by_dyn is not None:
+                if by_dyn is not None and label in by_dyn["measure"]:
                     cell["over_dyn"] = cell["rms_error"] / summed(by_dyn.sel(at))["rms_error"]
                 rows.append(cell)
     table = pd.DataFrame(rows).sort_values(["collection", "budget", "measure", "runs", "estimator"])
