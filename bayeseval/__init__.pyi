@@ -19,7 +19,7 @@ from .answers import compare, rank, scores
 from .collection import open_collection, save_collection, select
 from .combination import combine, compare_intervals, with_model_errors
 from .designs import attach_judgments, draw, read_design, reveal, save_design
-from .evaluation import covariance, evaluate, label_agreement, mean_over_topics
+from .evaluation import covariance, evaluate, label_agreement, mean_over_topics, read_scores
 from .experiments import dual_runs
 from .inference import diagnostic_plots, fit, open_fit, save_fit, verdict
 from .measures.own import measure
@@ -63,6 +63,7 @@ __all__ = [
     "rankings",
     "read_collection",
     "read_design",
+    "read_scores",
     "residual",
     "reveal",
     "save_collection",

@@ -18,7 +18,12 @@ from bayeseval.answers.scoring import (
 )
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_seed, check_whole_numbers
-from bayeseval.evaluation import compared_pairs, differences
+from bayeseval.evaluation import (
+    compared_pairs,
+    differences,
+    differences_of_scores,
+    scores_by_topic,
+)
 from bayeseval.evaluation.topic_groups import Groups, members
 from bayeseval.measures.names import parse_measures
 from bayeseval.messages import counted
@@ -69,7 +74,8 @@ def compare(
     Parameters
     ----------
     collection_or_scores : DataTree or Dataset
-        Collection; or combined scores or posterior draws, which have no tests.
+        Collection; scores per topic (:func:`read_scores`, :func:`evaluate`), whose topics are the
+        sample; or combined scores or posterior draws, which have no tests.
     measures, estimator, labels
         As for :func:`scores`; by "combined" there are no tests either.
     reference : str, optional
@@ -133,24 +139,30 @@ def compare(
     """
     _check_request(reference, prior, n_permutations, random_seed)
     of_draws = {"reference": reference, "ci_prob": ci_prob, "equivalence": equivalence}
-    if isinstance(collection_or_scores, xr.Dataset):
+    over = {"population": population, "topic_groups": topic_groups, "anytime": anytime}
+    source = collection_or_scores
+    if isinstance(source, xr.Dataset):
+        by_topic = scores_by_topic(source)
         refused = {"estimator": estimator, "population": population, "labels": labels}
-        refused |= {"topic_groups": topic_groups, "anytime": anytime or None}
+        refused |= {"anytime": anytime or None}
+        refused |= {"topic_groups": topic_groups} if by_topic is None else {}
         refuse_options_of_collections(measures, **refused, **options)
-        return compare_draws(collection_or_scores, prior=prior, **of_draws)
-    collection = collection_or_scores
-    check_collection(collection)
-    estimator = estimator or default_estimator(collection, measures, anytime)
-    if estimator == COMBINED:
-        asked = {"population": population, "topic_groups": topic_groups, "anytime": anytime}
-        asked |= {"random_seed": random_seed, "labels": labels, **options}
-        return _combined(collection, measures, asked, prior=prior, **of_draws)
-    options = with_labels(options, labels) | {"estimator": estimator, "population": population}
-    options |= {"topic_groups": topic_groups, "ci_prob": ci_prob, "anytime": anytime}
-    runs = collection["run"].to_numpy()
+        if by_topic is None:
+            return compare_draws(source, prior=prior, **of_draws)
+        over["population"] = "topics"
+        of_pairs = partial(differences_of_scores, by_topic)
+    else:
+        check_collection(source)
+        estimator = estimator or default_estimator(source, measures, anytime)
+        if estimator == COMBINED:
+            asked = over | {"random_seed": random_seed, "labels": labels, **options}
+            return _combined(source, measures, asked, prior=prior, **of_draws)
+        options = with_labels(options, labels) | {"random_seed": random_seed}
+        of_pairs = partial(differences, source, measures, estimator=estimator, **options)
+    runs = source["run"].to_numpy()
     pairs = compared_pairs(runs, reference)
     all_pairs = _turned(compared_pairs(runs), pairs[1])
-    every = differences(collection, measures, pairs=all_pairs, random_seed=random_seed, **options)
+    every = of_pairs(pairs=all_pairs, ci_prob=ci_prob, **over)
     found = every.isel(comparison=np.isin(all_pairs[1], pairs[1]))
     _check_topics(found)
     margins = equivalence_margins(equivalence, found["measure"].to_numpy())
@@ -180,7 +192,7 @@ def compare(
     if not anytime or reference is None:
         return result
     limit = 0.0 if margins is None else result["equivalence"]
-    return with_more_judgments(result, collection, abs(result["estimate"] + limit))
+    return with_more_judgments(result, source, abs(result["estimate"] + limit))
 
 
 def _combined(

@@ -54,8 +54,8 @@ def rank(
     Parameters
     ----------
     collection_or_scores : DataTree or Dataset
-        A collection as for :func:`scores`; or scores with their errors: combined ones, those of
-        :func:`evaluate` per topic, or posterior draws.
+        A collection as for :func:`scores`; or scores with their errors: combined ones, those per
+        topic of :func:`evaluate` and :func:`read_scores`, or posterior draws.
     measures : str, object or list
         As for :func:`evaluate`; of a collection alone.
     estimator, population

@@ -26,8 +26,8 @@ COMBINED = "combined"
 
 
 def scores(
-    collection: xr.DataTree,
-    measures,
+    collection: xr.DataTree | xr.Dataset,
+    measures=None,
     *,
     estimator: str | None = None,
     population: str | None = None,
@@ -52,8 +52,9 @@ def scores(
 
     Parameters
     ----------
-    collection : DataTree
-        With judgments; by "combined" with one judged sample of a stratified or Poisson design.
+    collection : DataTree or Dataset
+        With judgments; by "combined" with one judged sample of a stratified or Poisson design. Or
+        scores per topic (:func:`read_scores`), for their means over the population of topics.
     measures : str, object or list
         As for :func:`evaluate`.
     estimator : str, optional
@@ -110,6 +111,12 @@ def scores(
     >>> be.scores(collection, "P@10").interval.sizes["ci_bound"]
     2
     """
+    if isinstance(collection, xr.Dataset):
+        asked = {"estimator": estimator, "population": population, "labels": labels}
+        asked |= {"anytime": anytime or None, "half_width": half_width, **options}
+        refuse_options_of_collections(measures, **asked)
+        over: dict[str, Any] = {"ci_prob": ci_prob, "topic_groups": topic_groups}
+        return mean_over_topics(collection, population="topics", **over)
     check_collection(collection)
     check_half_width(half_width)
     anytime = anytime or half_width is not None

@@ -84,34 +84,39 @@ def differences(
         raise ValueError(ONE_LOOK)
     check_one_sample(sampled, "differences are of one sample")
     check_groups(topic_groups, population, sampled["topic"].to_numpy())
-    if population == "sample" and estimator in HAS_COVARIANCE:
-        options = without_defaults(options, "differences over these topics count")
-        problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
-        warn_of_topics_and_runs(problem)
-        scores = design_differences(problem, pairs)
-    else:
-        scores = _of_scores(sampled, measures, estimator, pairs, options)
-    mean = mean_over_topics(
-        scores,
-        population=population,
-        ci_prob=ci_prob,
-        topic_groups=topic_groups,
-        anytime=anytime,
-    )
+    over: dict = {"population": population, "topic_groups": topic_groups}
+    over |= {"ci_prob": ci_prob, "anytime": anytime}
+    if population == "topics" or estimator not in HAS_COVARIANCE:
+        scores = evaluate(sampled, measures, estimator=estimator, **options)
+        return differences_of_scores(scores, pairs=pairs, **over)
+    options = without_defaults(options, "differences over these topics count")
+    problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
+    warn_of_topics_and_runs(problem)
+    return _means(design_differences(problem, pairs), **over)
+
+
+def differences_of_scores(scores: xr.Dataset, *, pairs: Pairs, **over) -> xr.Dataset:
+    """What :func:`differences` returns, of scores per topic; ``over`` is of means over topics."""
+    return _means(_of_pairs(scores, pairs), **over)
+
+
+def _means(scores: xr.Dataset, **over) -> xr.Dataset:
+    """Means of differences over topics, and the differences."""
+    mean = mean_over_topics(scores, **over)
     kept = ["estimate", "standard_error", "degrees_of_freedom", "interval", "n_topics"]
     return mean[kept].assign(difference=scores["estimate"])
 
 
-def _of_scores(sampled, measures, estimator: str, pairs: Pairs, options: dict) -> xr.Dataset:
+def _of_pairs(scores: xr.Dataset, pairs: Pairs) -> xr.Dataset:
     """Differences of scores topic by topic, without errors of their own."""
-    scores = evaluate(sampled, measures, estimator=estimator, **options)
     estimate = scores["estimate"].transpose("measure", "run", "topic").to_numpy()
     first, second = pairs
     one, other = estimate[:, first], estimate[:, second]
     difference = settled(one - other, one, other)
     unknown = np.full(difference.shape, np.nan)
     labels = {name: scores[name].to_numpy() for name in ("measure", "run", "topic")}
-    found = _labelled(labels, pairs, difference, unknown, unknown, {"estimator": estimator})
+    attrs = {"estimator": scores.attrs.get("estimator", "")}
+    found = _labelled(labels, pairs, difference, unknown, unknown, attrs)
     if "shared_error" not in scores:
         return found
     shared = scores["shared_error"].transpose("measure", "run", "topic", "direction").to_numpy()

@@ -47,7 +47,7 @@ def file_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
     if not _JSON.match(data):
         return headed_frame(name, data, kind)
     check_text(name, data)
-    values = _parsed(name, data.decode())
+    values = json_values(name, data.decode())
     table = _nested(name, values[0], kind) if len(values) == 1 else None
     if table is None:
         table = _listed(name, values, kind)
@@ -68,7 +68,7 @@ def run_name(path: Path) -> str:
     return bare.stem if bare.suffix.lower() in ENDINGS else bare.name
 
 
-def _parsed(name: str, text: str) -> list:
+def json_values(name: str, text: str) -> list:
     """Values of a JSON text, which may hold several, one after the other."""
     decoder = json.JSONDecoder(object_pairs_hook=_once)
     values, place = [], 0
