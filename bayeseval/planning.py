@@ -1,5 +1,6 @@
 """How many documents to judge, of how many topics: expected errors, by simulation."""
 
+import math
 import warnings
 from collections.abc import Sequence
 
@@ -7,10 +8,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.answers.enough import check_half_width
+from bayeseval.answers.scoring import refuse_options_of_collections
 from bayeseval.collection import check_collection, check_one_sample, select
 from bayeseval.collection.choices import (
     check_ci_prob,
-    check_seed,
     check_several_topics,
     check_whole_numbers,
 )
@@ -21,7 +23,7 @@ from bayeseval.designs import draw, order, reveal
 from bayeseval.designs.judging_list import information
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.estimators.counts import CountsMisfit
-from bayeseval.evaluation import differences
+from bayeseval.evaluation import differences, scores_by_topic
 from bayeseval.evaluation.looks import ONE_LOOK
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scores import TopicsUnjudged, topics_said, warn_unranked
@@ -37,10 +39,10 @@ Floats = NDArray[np.floating]
 
 
 def plan(
-    collection: xr.DataTree,
-    measures,
+    collection: xr.DataTree | xr.Dataset,
+    measures=None,
     *,
-    budgets: Sequence[int],
+    budgets: Sequence[int] | None = None,
     n_topics: Sequence[int] | None = None,
     half_width: float | None = None,
     population: str = "sample",
@@ -52,7 +54,7 @@ def plan(
     anytime: bool = False,
     n_worlds: int = 6,
     n_samples: int = 4,
-    random_seed: int,
+    random_seed: int | None = None,
 ) -> xr.Dataset:
     r"""Expected errors of new samples, by the number of judgments and of topics.
 
@@ -72,21 +74,24 @@ def plan(
 
     Parameters
     ----------
-    collection : DataTree
-        With runs and judgments. Topics without a judgment are left out, with a warning.
+    collection : DataTree or Dataset
+        With runs and judgments. Topics without a judgment are left out, with a warning. Or scores
+        per topic (:func:`read_scores`), for a plan of the number of topics alone, with
+        ``n_topics``, ``half_width`` and ``ci_prob``.
     measures, estimator, predictor, relevance_level, ci_prob
         As for :func:`evaluate`; the estimator is "dyn" or "stat".
     budgets, n_topics : sequence of int
         Judgments per topic, and numbers of topics; default: as many as the collection has.
     half_width : float, optional
-        Target half-width of the intervals, for ``budget_needed``.
+        Target half-width of the intervals, for ``budget_needed`` or ``topics_needed``.
     population : {"sample", "topics"}
     anytime : bool
         Of intervals that hold at every look, for these topics.
     fitted : DataTree, optional
         Fit of the model to the sample; default: by ``approximation="laplace"``.
     n_worlds, n_samples, random_seed : int
-        Worlds and samples of each (with known truth one world with all samples).
+        Worlds and samples of each (with known truth one world with all samples). A collection
+        needs ``budgets`` and ``random_seed``.
 
     Returns
     -------
@@ -98,7 +103,8 @@ def plan(
         such errors more than its mean half-width, of at most 20 runs and 6 samples); ``judgments``
         (budget, n_topics) in all; with ``half_width`` also ``budget_needed`` (measure, n_topics),
         per topic, for the median run, NaN where the largest budget is not enough; with ``anytime``
-        also ``length_ratio`` (budget) to the intervals of a single look.
+        also ``length_ratio`` (budget) to the intervals of a single look. Of scores per topic
+        without budget, coverage and judgments, with ``topics_needed`` (measure) for the median run.
 
     Raises
     ------
@@ -125,12 +131,18 @@ def plan(
     >>> bool(planned.half_width.sel(budget=80).mean() < planned.half_width.sel(budget=20).mean())
     True
     """
-    _check_request(collection, estimator, half_width, fitted)
+    check_half_width(half_width)
+    if isinstance(collection, xr.Dataset):
+        asked = {"budgets": budgets, "predictor": predictor, "fitted": fitted}
+        refuse_options_of_collections(measures, **asked, anytime=anytime or None)
+        return _of_scores(collection, n_topics, half_width, ci_prob)
+    _check_request(collection, estimator, fitted)
     check_option(population=population)
     if anytime and population == "topics":
         raise ValueError(ONE_LOOK)
     check_ci_prob(ci_prob)
-    check_seed(random_seed)
+    check_whole_numbers(0, random_seed=random_seed)
+    assert random_seed is not None
     check_whole_numbers(1, n_worlds=n_worlds, n_samples=n_samples)
     budgets = _increasing("budgets", budgets)
     judged = _judged_topics(collection, population)
@@ -170,18 +182,52 @@ def plan(
     return result.assign_coords(run_coords(collection)).assign_attrs(attrs)
 
 
-def _increasing(name: str, numbers: Sequence[int]) -> list[int]:
+def _of_scores(
+    scores: xr.Dataset, n_topics: Sequence[int] | None, half_width: float | None, ci_prob: float
+) -> xr.Dataset:
+    """Plan of the number of topics from scores per topic, by those that all runs have."""
+    check_ci_prob(ci_prob)
+    by_topic = scores_by_topic(scores)
+    if by_topic is None:
+        raise ValueError("a plan is made from a collection, or from scores per topic")
+    score = by_topic["estimate"].where(by_topic["estimate"].notnull().all("run"))
+    number = score.notnull().any("run").sum("topic")
+    check_several_topics(int(number.min()))
+    spread = _products((score - score.mean("topic")).fillna(0.0), "topic") / (number - 1)
+    topics = [int(number.max())] if n_topics is None else _increasing("n_topics", n_topics)
+    scale = xr.DataArray(1.0 / np.array(topics), {"n_topics": topics}, ["n_topics"])
+    known = xr.Dataset({"spread": spread, "square": 0.0 * spread, "coverage": np.nan})
+    result = _planned(known, scale, "topics", ci_prob).drop_vars("coverage")
+    attrs = {"estimator": scores.attrs.get("estimator", ""), "population": "topics"}
+    attrs["ci_prob"] = ci_prob
+    if half_width is not None:
+        deviation = (result["error"] / scale**0.5).isel(n_topics=0, drop=True).median("run")
+        needed = [_topics_needed(one, half_width, ci_prob) for one in deviation.to_numpy()]
+        result = result.assign(topics_needed=("measure", needed))
+        attrs["half_width"] = float(half_width)
+    return result.assign_attrs(attrs)
+
+
+def _topics_needed(deviation: float, half_width: float, ci_prob: float) -> int:
+    """Topics at which Student's interval is short enough, by the standard deviation over topics."""
+    from scipy.special import stdtrit
+
+    number = max(2, math.ceil((normal_quantile(ci_prob) * deviation / half_width) ** 2))
+    while stdtrit(number - 1, 0.5 + 0.5 * ci_prob) * deviation > half_width * math.sqrt(number):
+        number += 1
+    return number
+
+
+def _increasing(name: str, numbers: Sequence[int] | None) -> list[int]:
     """Different whole numbers from the least."""
-    if isinstance(numbers, int | str) or not len(numbers):
+    if numbers is None or isinstance(numbers, int | str) or not len(numbers):
         raise ValueError(f"{name} must be a list of whole numbers, such as [50, 100]")
     for number in numbers:
         check_whole_numbers(1, **{"budget" if name == "budgets" else name: number})
     return sorted({int(number) for number in numbers})
 
 
-def _check_request(
-    collection: xr.DataTree, estimator: str, half_width: float | None, fitted: xr.DataTree | None
-) -> None:
+def _check_request(collection: xr.DataTree, estimator: str, fitted: xr.DataTree | None) -> None:
     """Refuse at once a request that would fail later."""
     check_collection(collection)
     if "judgments" not in collection.children or "rankings" not in collection.children:
@@ -196,10 +242,6 @@ def _check_request(
     if fitted is not None and "design" not in collection.children:
         raise ValueError(
             "a fit serves plans from a pilot; these judgments have no design, and count as complete"
-        )
-    if half_width is not None and not 0 < half_width < np.inf:
-        raise ValueError(
-            Message(Option("half_width"), f" must be a number above 0, not {half_width}")
         )
     if estimator not in HAS_COVARIANCE:
         raise ValueError(

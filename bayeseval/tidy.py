@@ -83,7 +83,7 @@ def with_topics(mean: xr.Dataset, by_topic: xr.Dataset | None) -> xr.Dataset:
     return mean.assign({f"{TOPIC}{name}": one for name, one in kept if "topic" in one.dims})
 
 
-def scores_by_topic(scores: xr.Dataset) -> xr.Dataset:
+def topics_of(scores: xr.Dataset) -> xr.Dataset:
     """Scores by topic of what :func:`with_topics` made, or scores as they are."""
     names = {
         str(name): str(name).removeprefix(TOPIC) for name in scores if str(name).startswith(TOPIC)

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -34,6 +35,7 @@ from bayeseval.cli.reading import (
     check_population,
     combined,
     estimate_options,
+    given_scores,
     groups_of_topics,
     read_judged,
 )
@@ -62,6 +64,7 @@ def compare(
     estimated: Estimated,
     judged: Judged,
     rankings: Rankings,
+    scores: option.Scores = None,
     reference: Annotated[
         str | None, typer.Option(help="Compare every run with this one.", show_default="all pairs")
     ] = None,
@@ -100,21 +103,26 @@ def compare(
     from bayeseval.estimators import HAS_COVARIANCE
 
     written = option.output_format(format, output)
-    combining = estimated.estimator == COMBINED
-    check_measures(measure, estimated.relevance_level, estimated.estimator)
-    check_population(population, estimated.estimator)
+    combining, ci_prob = estimated.estimator == COMBINED, estimated.ci_prob
     if fail_if_worse and reference is None:
         raise ValueError(
             "--fail-if-worse needs the run that others may not fall behind; give it by --reference"
         )
-    options, ci_prob = estimate_options(estimated, judged), estimated.ci_prob
     groups = groups_of_topics(topic_groups)
+    asked: dict[str, Any] = {"reference": reference, "ci_prob": ci_prob, "equivalence": equivalence}
+    if scores:
+        asked |= {"prior": prior, "random_seed": seed, "topic_groups": groups}
+        given = given_scores(scores, measure, output, topic_groups)
+        rows = _of_scores(given, asked, written, output)
+        return _fail_if_worse(rows, equivalence or 0.0, anytime=False) if fail_if_worse else None
+    check_measures(measure, estimated.relevance_level, estimated.estimator)
+    check_population(population, estimated.estimator)
+    options = estimate_options(estimated, judged)
     collection = read_judged(qrels, runs, judged, rankings, output, topic_groups)
     check_level(collection, estimated.relevance_level, measure)
-    asked: dict[str, Any] = {"reference": reference, "ci_prob": ci_prob, "equivalence": equivalence}
     if combining:
         over = {"population": population or "sample", "topic_groups": groups}
-        pairs, scores = _combined(collection, measure, estimated, options, asked, over, prior, seed)
+        pairs, mean = _combined(collection, measure, estimated, options, asked, over, prior, seed)
     else:
         asked |= {"population": population, "prior": prior, "random_seed": seed}
         asked["anytime"] = estimated.anytime
@@ -124,13 +132,13 @@ def compare(
             options |= {"estimator": "stat", "predictor": None, "denominator": "topic"}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # compare has warned
-            scores = be.mean_over_topics(be.evaluate(collection, measure, **options))
+            mean = be.mean_over_topics(be.evaluate(collection, measure, **options))
     note_depth(collection, rankings.depth, pairs["measure"].to_numpy())
     note_missing_topics(collection, zero=estimated.missing_topics == "zero")
     _note_errors(pairs, collection.sizes["run"])
-    note_outside_weight(scores)
+    note_outside_weight(mean)
     weights = {
-        f"outside_weight_{side}": scores["outside_weight"]
+        f"outside_weight_{side}": mean["outside_weight"]
         .sel(run=pairs[f"run_{side}"])
         .reset_coords(drop=True)
         for side in "ab"
@@ -151,6 +159,19 @@ def compare(
     if fail_if_worse:
         _fail_if_worse(rows, equivalence or 0.0, anytime=estimated.anytime)
         _check_something_relevant(collection, measure, estimated.relevance_level)
+
+
+def _of_scores(given: Dataset, asked: dict, written: str, output: Path | None) -> DataFrame:
+    """Differences of scores of another tool as rows, which are written."""
+    with working("comparing"):
+        pairs = be.compare(given, **asked)
+    _note_errors(pairs, given.sizes["run"])
+    about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob", "prior")}
+    about["seed"] = asked["random_seed"]
+    columns = COLUMNS if asked["equivalence"] is None else COLUMNS + EQUIVALENCE
+    rows = be.to_frame(pairs).assign(estimator=about["estimator"]).reindex(columns=columns)
+    write_result(as_rows(rows, about, written, _table), output)
+    return rows
 
 
 def _combined(

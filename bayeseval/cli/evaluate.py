@@ -1,5 +1,6 @@
 """`bayeseval evaluate`: scores of runs, with intervals where a design gives them."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -7,7 +8,7 @@ import typer
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.notes import note_depth, note_lengths, note_scores
-from bayeseval.cli.options import Estimated, Judged, Rankings, grouped
+from bayeseval.cli.options import Dataset, Estimated, Judged, Rankings, grouped
 from bayeseval.cli.output import note, working, write_result
 from bayeseval.cli.reading import (
     COMBINED,
@@ -16,6 +17,7 @@ from bayeseval.cli.reading import (
     check_measures,
     combined,
     estimate_options,
+    given_scores,
     groups_of_topics,
     read_judged,
 )
@@ -37,6 +39,7 @@ def evaluate(
     estimated: Estimated,
     judged: Judged,
     rankings: Rankings,
+    scores: option.Scores = None,
     population: option.Population = "sample",
     topic_groups: option.TopicGroups = None,
     per_topic: option.PerTopic = False,
@@ -73,9 +76,12 @@ def evaluate(
     """
     from bayeseval.estimators import HAS_COVARIANCE
     from bayeseval.evaluation.topic_groups import check_groups
-    from bayeseval.tidy import scores_by_topic
+    from bayeseval.tidy import topics_of
 
     written = option.output_format(format, output)
+    if scores:
+        given = given_scores(scores, measure, output, topic_groups)
+        return _of_scores(given, estimated.ci_prob, topic_groups, written, output)
     combining, level = estimated.estimator == COMBINED, estimated.relevance_level
     _check_options(combining, against, seed)
     if per_topic and (estimated.anytime or half_width):
@@ -116,7 +122,7 @@ def evaluate(
         about |= {"anytime": True} if "anytime" in mean.attrs else {}
     note_depth(collection, rankings.depth, mean["measure"].to_numpy())
     note_scores(collection, mean)
-    rows = score_rows(mean, scores_by_topic(mean) if per_topic else None)
+    rows = score_rows(mean, topics_of(mean) if per_topic else None)
     if best_by is not None:
         rows = sorted_rows(rows, best_by)
     if against is not None:
@@ -129,6 +135,15 @@ def evaluate(
             rows = with_marks(rows, be.compare(collection, measure, **asked))
         about["against"] = against
     write_result(as_scores(rows, about, written), output)
+
+
+def _of_scores(
+    given: Dataset, ci_prob: float, topic_groups: Path | None, written: str, output: Path | None
+) -> None:
+    """Write the means of scores of another tool."""
+    mean = be.scores(given, ci_prob=ci_prob, topic_groups=groups_of_topics(topic_groups))
+    about = {name: mean.attrs[name] for name in ("estimator", "population", "ci_prob")}
+    write_result(as_scores(score_rows(mean), about, written), output)
 
 
 def _check_options(combining: bool, against: str | None, seed: int | None) -> None:

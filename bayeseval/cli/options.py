@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -145,6 +145,16 @@ Prior = Annotated[
         help="Prior of the true differences: estimated from all pairs, or flat (overconfident, but "
         "for combined scores, which hold prior knowledge).",
         show_default="normal; flat for combined",
+    ),
+]
+Scores = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE",
+        help="In the place of QRELS and RUN: scores per topic by another tool, the output of "
+        "trec_eval -q or ir_measures -q, CSV, TSV or JSON (run, topic, measure, score; or a column "
+        "for each run); files or quoted globs, repeatable. -m chooses measures or names the one.",
+        show_default=False,
     ),
 ]
 _FORMAT_OF = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
@@ -299,10 +309,20 @@ class Estimated:
     anytime: Anytime = False
 
 
+OF_COLLECTIONS = ("qrels", "runs", "measure", "estimator", "budget")  # not needed with --scores
+# options that go with --scores; others say how a collection is read, and scores are estimated
+OF_SCORES = {
+    *("scores", "measure", "ci_prob", "reference", "equivalence", "fail_if_worse", "prior", "seed"),
+    *("simultaneous", "top", "topic_groups", "n_topics", "half_width", "title"),
+    *("format", "output"),
+}
+
+
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """A command that takes the options of its groups one by one, as typer reads signatures.
 
-    A ~ at the beginning of a path that the shell did not expand is the home folder.
+    A ~ at the beginning of a path that the shell did not expand is the home folder. Where a command
+    takes --scores, what a collection needs is not required, and is None.
     """
     own = inspect.signature(command, eval_str=True)
     groups: dict[str, Any] = {
@@ -313,6 +333,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def flat(**given) -> None:
+        if "scores" in given:
+            _check_source(command.__name__, listed, needed, given)
         for name, value in given.items():
             given[name] = expanded_path(value) if isinstance(value, Path) else value
         for name, group in groups.items():
@@ -324,9 +346,37 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         group = inspect.signature(groups[name], eval_str=True) if name in groups else None
         listed += [parameter] if group is None else group.parameters.values()
     listed = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in listed]
+    needed = [one.name for one in listed if one.default is inspect.Parameter.empty]
+    needed = [name for name in needed if name in OF_COLLECTIONS and "scores" in own.parameters]
+    listed = [_optional(one) if one.name in needed else one for one in listed]
     flat.__signature__ = own.replace(parameters=listed)  # pyright: ignore
     flat.__annotations__ = {parameter.name: parameter.annotation for parameter in listed}
     return flat
+
+
+def _optional(parameter: inspect.Parameter) -> inspect.Parameter:
+    """The same parameter, None where it is not given."""
+    kind, about = get_args(parameter.annotation)
+    return parameter.replace(annotation=Annotated[kind | None, about], default=None)
+
+
+def _check_source(
+    command: str, parameters: list[inspect.Parameter], needed: list[str], given: dict
+) -> None:
+    """Refuse what does not go with --scores, or the lack of what is needed without them."""
+    for one in parameters:
+        value, about = given[one.name], get_args(one.annotation)[1]
+        argument = one.name in ("qrels", "runs")
+        named = about.metavar if argument else f"--{one.name.replace('_', '-')}"
+        if given["scores"]:
+            if one.name not in OF_SCORES and value != one.default:
+                raise ValueError(f"{named} does not go with --scores, which need no collection")
+        elif one.name in needed and value is None:
+            kind = "argument" if argument else "option"
+            raise ValueError(
+                f"Missing {kind} '{named}': {about.help.rstrip('.')}; see bayeseval {command} "
+                "--help"
+            )
 
 
 def output_format(format: str | None, output: Path | None) -> str:

@@ -17,7 +17,13 @@ from bayeseval.cli.options import (
     grouped,
 )
 from bayeseval.cli.output import note, working, write_result
-from bayeseval.cli.reading import check_level, check_measures, predictor_of, read_judged
+from bayeseval.cli.reading import (
+    check_level,
+    check_measures,
+    given_scores,
+    predictor_of,
+    read_judged,
+)
 from bayeseval.cli.tables import OVER, add_cells, as_rows, interval_title, new_table, number_cell
 from bayeseval.messages import counted, percent
 
@@ -33,6 +39,7 @@ def plan(
     budget: Annotated[list[int], typer.Option(help="Judgments per topic to try; repeatable.")],
     judged: Judged,
     rankings: Rankings,
+    scores: option.Scores = None,
     n_topics: Annotated[
         list[int] | None,
         typer.Option(help="Numbers of topics to try; repeatable.", show_default="those there are"),
@@ -57,9 +64,16 @@ def plan(
     QRELS are the judgments of a pilot (with its --design), or complete judgments of an earlier
     collection. CSV columns: measure, budget, n_topics, judgments (in all), half_width (median of
     the runs), largest_half_width, error (RMS), coverage, difference_error (of two runs), detectable
-    (difference found 4 times in 5); with --half-width also budget_needed.
+    (difference found 4 times in 5); with --half-width also budget_needed. Of --scores budget,
+    judgments and coverage are empty, and --half-width gives topics_needed.
     """
     written = option.output_format(format, output)
+    if scores:
+        given = given_scores(scores, measure, output)
+        planned = be.plan(given, n_topics=n_topics, half_width=half_width, ci_prob=ci_prob)
+        _note_topics(planned, half_width)
+        about = {name: planned.attrs[name] for name in ("estimator", "population", "ci_prob")}
+        return write_result(as_rows(_rows(planned), about, written, _table), output)
     check_measures(measure, relevance_level, estimator)
     options = {"population": population, "estimator": estimator, "ci_prob": ci_prob}
     options["predictor"] = predictor_of(predictor, estimator, judged.labels)
@@ -93,10 +107,21 @@ def _rows(planned: Dataset) -> DataFrame:
         largest_half_width=widths.max("run"),
         error=(planned["error"] ** 2).mean("run") ** 0.5,
     )
-    rows = over_runs.to_dataframe(dim_order=["measure", "n_topics", "budget"]).reset_index()
+    order = [name for name in ("measure", "n_topics", "budget") if name in over_runs.dims]
+    rows = over_runs.to_dataframe(dim_order=order).reset_index()
+    last = [name for name in ("budget_needed", "topics_needed") if name in rows]
+    if "budget" not in rows:  # scores per topic, of which nothing is judged here
+        return rows.reindex(columns=[*KEYS, "judgments", *COLUMNS, "detectable", *last])
     rows["judgments"] = rows["judgments"].round().astype(int)
-    last = ["budget_needed"] if "budget_needed" in rows else []
     return rows.loc[:, [*KEYS, "judgments", *COLUMNS, "detectable", *last]]
+
+
+def _note_topics(planned: Dataset, half_width: float | None) -> None:
+    """Say how many topics are needed."""
+    if half_width is None:
+        return
+    for label, number in planned["topics_needed"].to_series().items():
+        note(f"{label} within +-{half_width:g} (median run): {counted(number, 'topic')}")
 
 
 def _note_plan(collection: DataTree, planned: Dataset, half_width: float | None) -> None:
@@ -144,7 +169,7 @@ def _table(rows: DataFrame, about: dict) -> Table:
     table = new_table(title, ("measure",), numbers)
     for measure, of_measure in rows.groupby("measure", sort=False):
         for row in of_measure.to_dict("records"):
-            cells = [str(row[name]) for name in ("budget", "n_topics", "judgments")]
+            cells = [number_cell(row[name], ".0f") for name in ("budget", "n_topics", "judgments")]
             # a dash for what is unknown from one run or one draw
             names = ("half_width", "largest_half_width", "detectable")
             add_cells(table, str(measure), *cells, *(number_cell(row[name]) for name in names))

@@ -25,6 +25,7 @@ from bayeseval.cli.reading import (
     check_population,
     combined,
     estimate_options,
+    given_scores,
     groups_of_topics,
     read_judged,
 )
@@ -43,6 +44,7 @@ def rank(
     estimated: Estimated,
     judged: Judged,
     rankings: Rankings,
+    scores: option.Scores = None,
     simultaneous: Annotated[
         bool,
         typer.Option("--simultaneous", help="Sets of ranks that are valid for all runs at once."),
@@ -63,29 +65,35 @@ def rank(
     measure, estimator, estimate, rank, lower, upper (of the rank), tie_group, expected_rank; with
     --top also best. Groups and best hold for all runs at once.
     """
+    from bayeseval.evaluation.score_tables import GIVEN
     from bayeseval.rankings.rank_sets import check_top
 
     written = option.output_format(format, output)
     estimator, combining = estimated.estimator, estimated.estimator == COMBINED
-    check_measures(measure, estimated.relevance_level, estimator)
-    check_population(population, estimator)
-    options, ci_prob = estimate_options(estimated, judged), estimated.ci_prob
-    by_group = {"topic_groups": groups_of_topics(topic_groups)}
-    collection = read_judged(qrels, runs, judged, rankings, output, topic_groups)
-    check_level(collection, estimated.relevance_level, measure)
-    check_top(top, collection.sizes["run"])
+    ci_prob, by_group = estimated.ci_prob, {"topic_groups": groups_of_topics(topic_groups)}
     how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": seed, "prior": prior, "top": top}
     how |= {"simultaneous": simultaneous, "anytime": estimated.anytime}
-    if combining:
-        check_combinable(collection, measure, estimated.relevance_level)
-        over = {"population": population, **by_group}
-        sets = be.rank(combined(collection, measure, estimated, options, seed, **over), **how)
+    if scores:
+        given, estimator = given_scores(scores, measure, output, topic_groups), GIVEN
+        with working("ranking"):
+            sets = be.rank(given, **how, **by_group)
     else:
-        how |= by_group | {"population": population}
-        with working("estimating and ranking"):
-            sets = be.rank(collection, measure, **how, **options)
-    note_depth(collection, rankings.depth, sets["measure"].to_numpy())
-    note_scores(collection, sets)
+        check_measures(measure, estimated.relevance_level, estimator)
+        check_population(population, estimator)
+        options = estimate_options(estimated, judged)
+        collection = read_judged(qrels, runs, judged, rankings, output, topic_groups)
+        check_level(collection, estimated.relevance_level, measure)
+        check_top(top, collection.sizes["run"])
+        if combining:
+            check_combinable(collection, measure, estimated.relevance_level)
+            over = {"population": population, **by_group}
+            sets = be.rank(combined(collection, measure, estimated, options, seed, **over), **how)
+        else:
+            how |= by_group | {"population": population}
+            with working("estimating and ranking"):
+                sets = be.rank(collection, measure, **how, **options)
+        note_depth(collection, rankings.depth, sets["measure"].to_numpy())
+        note_scores(collection, sets)
     rows = _rows(sets, estimator)
     about = {"estimator": estimator, "population": sets.attrs["population"], "ci_prob": ci_prob}
     about |= {"simultaneous": simultaneous, "prior": sets.attrs["prior"], "seed": seed}

@@ -159,6 +159,18 @@ def judged_collection(qrels: str, runs: list[str], judged: Judged, rankings: Ran
     return labelled(collection, judged.labels)
 
 
+def given_scores(
+    scores: list[str], measures: list[str] | None, output: Path | None, groups: Path | None = None
+) -> Dataset:
+    """Scores per topic of files of other tools; the output must not replace one of them."""
+    from bayeseval.trec.sources import expanded
+
+    files = [path for path in expanded(scores, "scores") if isinstance(path, Path)]
+    check_outputs({"--output": output}, files + ([groups] if groups else []))
+    with working("reading scores"):
+        return be.read_scores([str(path) for path in files], measure=measures or None)
+
+
 def groups_of_topics(path: Path | None) -> dict[str, str] | None:
     """Group of every topic that a file names; None without a file."""
     if path is None:

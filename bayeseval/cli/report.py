@@ -15,6 +15,7 @@ from bayeseval.cli.reading import (
     check_level,
     check_measures,
     dyn_if_combined,
+    given_scores,
     predictor_of,
     read_judged,
 )
@@ -28,6 +29,7 @@ def report(
     output: Annotated[Path, typer.Option(help="HTML file to write; - is stdout.")],
     judged: Judged,
     rankings: Rankings,
+    scores: option.Scores = None,
     estimator: Annotated[
         str | None,
         typer.Option(
@@ -57,6 +59,12 @@ def report(
     import bayeseval.reporting as reporting
 
     option.check_page(output)
+    if scores:
+        given = given_scores(scores, measure, output)
+        with working("writing a report"):
+            asked = {"ci_prob": ci_prob, "title": title, "random_seed": seed}
+            text = reporting.evaluation_page(given, **asked)
+        return _write(text, output)
     labels = check_measures(measure, relevance_level, estimator)
     combining = estimator == COMBINED
     if combining and anytime:
@@ -88,7 +96,12 @@ def report(
             title=title,
             random_seed=seed,
         )
-    write_result(text, output)
+    _write(text, output)
     note_depth(collection, rankings.depth, labels)
+
+
+def _write(text: str, output: Path) -> None:
+    """Write the page, and say where it is."""
+    write_result(text, output)
     if output != STDOUT:
         note(f"wrote {output}: open it in a browser")

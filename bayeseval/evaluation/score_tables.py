@@ -228,8 +228,8 @@ def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
         topic, measure = first, second
     else:
         raise ValueError(
-            f"{path}: which of the first two fields is the measure cannot be told without the lines "
-            f"of the means, whose topic is `{MEAN}`; give these too, or a table with a header."
+            f"{path}: which of the first two fields is the measure cannot be told without lines of "
+            f"the means, whose topic is `{MEAN}`; give these too, or a table with a header."
         )
     frame = pd.DataFrame({"topic": topic, "measure": measure, "score": value}, index=number)
     named = frame["score"].where(frame["measure"] == "runid")
@@ -322,7 +322,8 @@ def _checked(rows: pd.DataFrame, measures: list[str] | None) -> pd.DataFrame:
     if wrong.any():
         score = rows["score"].iloc[int(np.argmax(wrong))]
         raise ValueError(
-            f"{_place(rows, wrong)}: score '{score}' is not a finite number, as every score must be."
+            f"{_place(rows, wrong)}: score '{score}' is not a finite number, as every score must "
+            "be."
         )
     return rows.assign(score=values)
 
@@ -379,8 +380,8 @@ def _warn_lacking(estimate: xr.DataArray, consequence: str) -> None:
     if number.any():
         worst = int(number.argmax())
         warnings.warn(
-            f"{int((number > 0).sum())} of {counted(number.size, 'run')} lack scores of topics that "
-            f"others have, {counted(int(number.sum()), 'run-topic pair')} in all; run "
+            f"{int((number > 0).sum())} of {counted(number.size, 'run')} lack scores of topics "
+            f"that others have, {counted(int(number.sum()), 'run-topic pair')} in all; run "
             f"{estimate['run'].to_numpy()[worst]} lacks most, {number[worst]} of "
             f"{counted(estimate.sizes['topic'], 'topic')}: these are left out of its means, and "
             f"{consequence}",

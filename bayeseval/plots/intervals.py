@@ -26,7 +26,7 @@ from bayeseval.plots.style import (
     shown_runs,
     truth_marks,
 )
-from bayeseval.tidy import scores_by_topic
+from bayeseval.tidy import topics_of
 
 
 def plot_intervals(
@@ -168,7 +168,7 @@ def plot_topics(
     ['2', '1']
     """
     check_named(scores, "scores", "estimator")
-    by_topic = {name: scores_by_topic(data) for name, data in scores.items()}
+    by_topic = {name: topics_of(data) for name, data in scores.items()}
     shown = {name: _of_run(data, measure, run, name) for name, data in by_topic.items()}
     first = next(iter(shown.values()))
     known = None

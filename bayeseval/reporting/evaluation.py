@@ -11,12 +11,14 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.answers import default_estimator
+from bayeseval.answers.scoring import refuse_options_of_collections
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
 from bayeseval.collection.schema import design_parameters, label_names
 from bayeseval.combination import N_CHAINS, UNLIKE, Combination
 from bayeseval.estimators import HAS_COVARIANCE, WITHOUT_DESIGN
-from bayeseval.evaluation import means_with_covariance
+from bayeseval.evaluation import means_with_covariance, scores_by_topic
+from bayeseval.evaluation.score_tables import GIVEN
 from bayeseval.frame.frame import BY_CHANCE
 from bayeseval.frame.rankings import Rankings
 from bayeseval.frame.sample import grade_scale
@@ -91,8 +93,8 @@ class Notes:
 
 
 def evaluation_page(
-    sampled: xr.DataTree,
-    measures,
+    sampled: xr.DataTree | xr.Dataset,
+    measures=None,
     *,
     estimator: str | None = None,
     predictor=None,
@@ -115,8 +117,9 @@ def evaluation_page(
 
     Parameters
     ----------
-    sampled : DataTree
-        Collection without replicates.
+    sampled : DataTree or Dataset
+        Collection without replicates; or scores per topic (:func:`read_scores`), of which neither
+        measures nor estimator can be asked.
     measures : str, object or list
         As for :func:`evaluate`.
     estimator, predictor
@@ -164,6 +167,14 @@ def evaluation_page(
     check_ci_prob(ci_prob)
     check_seed(random_seed)
     check_whole_numbers(1, draws=draws)
+    cautions = Notes()
+    for text in notes:
+        cautions.add(text)
+    title = title or "Evaluation of search runs"
+    if isinstance(sampled, xr.Dataset):
+        asked = {"estimator": estimator, "predictor": predictor, "anytime": anytime or None}
+        refuse_options_of_collections(measures, **asked)
+        return _page_of_scores(sampled, ci_prob, random_seed, title, cautions)
     check_collection(sampled)
     fitted_runs(sampled, learn_from)
     options = {
@@ -172,9 +183,6 @@ def evaluation_page(
     }
     options |= {"relevance_level": relevance_level, "ci_prob": ci_prob}
     fitting = {"learn_from": learn_from, "draws": draws, "random_seed": random_seed}
-    cautions = Notes()
-    for text in notes:
-        cautions.add(text)
     combining = model and not anytime and _combinable(sampled, options["estimator"])
     labels, by_model = _labels(sampled, measures, relevance_level, combining)
     answers: list[Answers] = []
@@ -184,26 +192,67 @@ def evaluation_page(
             answers.append(_design_answers(sampled, estimated, asked, random_seed, cautions))
         if combining:
             answers += _modelled(sampled, answers, by_model, options, fitting, cautions)
-    first, shown = answers[0].scores, {}
-    for one in answers:  # what is combined takes the place of the design alone
+    for one in answers:
         _note_scores(one.scores, cautions)
+    sections = _sections(answers, labels, cautions)
+    modelled = len(answers) > 1 or bool(by_model)
+    made = _method(sampled, answers[0].scores.attrs, modelled, options, fitting)
+    sections.append(("Method", facts(made)))
+    runs, topics = (counted(sampled.sizes[dim], dim) for dim in ("run", "topic"))
+    number = int(sampled["judgments/grade"].notnull().sum())
+    judged = f"{number:,} judgments, {number / sampled.sizes['topic']:.0f} per topic"
+    return page(title, f"{runs} on {topics}, {judged}.", sections)
+
+
+def _page_of_scores(
+    scores: xr.Dataset, ci_prob: float, seed: int, title: str, cautions: Notes
+) -> str:
+    """The page on scores per topic, whose judgments are not known here."""
+    found = scores_by_topic(scores)
+    if found is None or found.attrs.get("estimator") != GIVEN:
+        raise ValueError("a report takes a collection, or scores that be.read_scores returns")
+    name = "the scores as given"
+    ranking: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": seed}
+    with cautions.of_warnings():
+        mean = be.mean_over_topics(found, population="topics", ci_prob=ci_prob)
+        answers = Answers(name, mean, None, None)
+        if found["estimate"].notnull().all() and mean["standard_error"].notnull().all():
+            answers = Answers.ranked(name, mean, found, ranking)
+        elif mean.sizes["run"] > 1:
+            cautions.add("There are no ranks: these need scores of all runs on the same topics.")
+    cautions.add(
+        "These scores were made elsewhere: whether documents that nobody judged counted as not "
+        "relevant is not known here."
+    )
+    sections = _sections([answers], mean["measure"].to_numpy().tolist(), cautions)
+    made = {
+        "Intervals": f"{percent(ci_prob)}, for topics like these",
+        "Made by": f"bayeseval {be.__version__}, random seed {seed}",
+    }
+    runs, topics = (counted(found.sizes[dim], dim) for dim in ("run", "topic"))
+    return page(title, f"{runs} on {topics}.", [*sections, ("Method", facts(made))])
+
+
+def _sections(
+    answers: list[Answers], labels: list[str], cautions: Notes
+) -> list[tuple[str, str]]:
+    """A section for each measure, the cautions and the terms.
+
+    What is combined with a model takes the place of the design alone, which comes first.
+    """
+    first, shown = answers[0].scores, {}
+    for one in answers:
         shown |= dict.fromkeys(one.scores["measure"].to_numpy().tolist(), one)
-    combined = any(one.compared is not None for one in answers)
-    named: set[str] = {"the model alone"} if by_model else set()
+    named = {one.name for one in answers}
     sections = [_measure_section(label, shown[label], first, named) for label in labels]
     if any(float(one.scores["outside_weight"].max()) > 0 for one in answers):
         named.add("weight")
     found = cautions.texts or ["Nothing was found that speaks against these scores."]
     sections.append(("Cautions", listed(found)))
     ranked = any(one.sets is not None for one in answers)
+    combined = any(one.compared is not None for one in answers)
     terms = meanings(first, ranked=ranked, combined=combined, named=named)
-    sections.append(("Terms", facts(terms)))
-    made = _method(sampled, first.attrs, bool(by_model) or combined, options, fitting)
-    sections.append(("Method", facts(made)))
-    runs, topics = (counted(sampled.sizes[dim], dim) for dim in ("run", "topic"))
-    number = int(sampled["judgments/grade"].notnull().sum())
-    judged = f"{number:,} judgments, {number / sampled.sizes['topic']:.0f} per topic"
-    return page(title or "Evaluation of search runs", f"{runs} on {topics}, {judged}.", sections)
+    return [*sections, ("Terms", facts(terms))]
 
 
 def _design_answers(

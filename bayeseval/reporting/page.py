@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bayeseval.estimators import HAS_COVARIANCE, WITHOUT_DESIGN
+from bayeseval.evaluation.score_tables import GIVEN
 from bayeseval.messages import percent
 
 FONTS = ["DejaVu Sans", "Verdana", "Arial"]  # each text of a picture repeats their names
@@ -143,6 +144,7 @@ ESTIMATORS = {
     "importance": "(importance sampling) is for draws with replacement: every draw counts by one "
     "over its probability among the documents of the run; topics where too few of them were "
     "drawn are left out of its mean.",
+    GIVEN: "scores per topic, as another tool has made them.",
 }
 # what is random, so what an interval covers; what degrees of freedom mean
 OF_SAMPLE = (
