@@ -372,10 +372,10 @@ def _check_source(
             if one.name not in OF_SCORES and value != one.default:
                 raise ValueError(f"{named} does not go with --scores, which need no collection")
         elif one.name in needed and value is None:
-            kind = "argument" if argument else "option"
+            kind, instead = ("argument", "or --scores; ") if argument else ("option", "")
             raise ValueError(
-                f"Missing {kind} '{named}': {about.help.rstrip('.')}; see bayeseval {command} "
-                "--help"
+                f"Missing {kind} '{named}': {about.help.rstrip('.')}; {instead}see bayeseval "
+                f"{command} --help"
             )
 
 

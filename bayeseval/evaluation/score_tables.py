@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bayeseval.evaluation.topic_groups import Groups, members
 from bayeseval.measures.names import parse_measures
-from bayeseval.messages import counted, some_of
+from bayeseval.messages import Message, Option, counted, some_of
 from bayeseval.trec.frames import ENTRY, LINE, SYNONYMS, as_numbers, as_pandas, as_text, described
 from bayeseval.trec.lines import blocks, check_text
 from bayeseval.trec.records import json_values, run_name
@@ -222,9 +222,10 @@ def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
         raise ValueError(f"{path}: every line must have 3 fields: measure, topic and score.")
     number = pd.Index(np.concatenate([lines.number for lines in parts]), name=LINE)
     first, second, value = ([x for one in parts for x in one.texts(place)] for place in range(3))
-    if MEAN in second or (MEAN not in first and all(map(_is_known, {*first}))):
+    before, after = (any(map(_is_known, {*texts})) for texts in (first, second))
+    if MEAN in second or (MEAN not in first and before and not after):
         measure, topic = first, second
-    elif MEAN in first or all(map(_is_known, {*second})):
+    elif MEAN in first or (after and not before):
         topic, measure = first, second
     else:
         raise ValueError(
@@ -275,9 +276,13 @@ def _long(
         number = "more than one" if wrong[0] in has else "no"
         others = ", ".join(COLUMNS.get(wrong[0], ())[1:])
         raise ValueError(
-            f"{name} has {number} column '{wrong[0]}'{f' (or {others})' if others else ''}; it "
-            f"needs {', '.join(needed)} and has {some_of([*map(str, has)], 10)}. A table with a "
-            "column for each run, or without measures, needs the name of its one measure."
+            Message(
+                f"{name} has {number} column '{wrong[0]}'{f' (or {others})' if others else ''}; it "
+                f"needs {', '.join(needed)} and has {some_of([*map(str, has)], 10)}. Of a table "
+                "with a column for each run, or without measures, ",
+                Option("measure"),
+                " names the one.",
+            )
         )
     unit = frame.index.name if frame.index.name in (LINE, ENTRY) else "row"
     place = frame.index if unit != "row" else pd.RangeIndex(len(frame))
@@ -310,13 +315,13 @@ def _checked(rows: pd.DataFrame, measures: list[str] | None) -> pd.DataFrame:
     labels = {name: canonical(name) for name in rows["measure"].unique()}
     rows = rows.assign(measure=rows["measure"].map(labels))
     rows = rows.loc[rows["topic"] != MEAN]
+    if rows.empty:
+        raise ValueError("there is no score of a topic; at least one is needed.")
     for label in measures or []:
         if label not in labels.values():
             there = some_of([*dict.fromkeys(labels.values())], 10)
             raise ValueError(f"there are no scores by the measure {label}; there are {there}.")
     rows = rows if measures is None else rows.loc[rows["measure"].isin(measures)]
-    if rows.empty:
-        raise ValueError("there is no score of a topic; at least one is needed.")
     values = as_numbers(rows["score"])
     wrong = ~np.isfinite(values)
     if wrong.any():

@@ -1,5 +1,6 @@
 """The blocks of the pages that are marked to be run do what they say."""
 
+import json
 import re
 from functools import partial
 from pathlib import Path
@@ -62,6 +63,33 @@ def test_probabilities_of_your_own_make_a_design(drawn):
     np.testing.assert_allclose(ours, theirs.sel(run=ours["run"], topic=ours["topic"]))
     by_hand = (drawn["grade"].gt(0) / drawn["probability"]).groupby(drawn["topic"]).sum()
     np.testing.assert_allclose(ours.sel(measure="NumRel").isel(run=0), by_hand)
+
+
+def test_leaderboards_are_read_by_task(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for model in "ab":
+        folder = tmp_path / "results" / model / "no_revision"
+        folder.mkdir(parents=True)
+        (folder / "model_meta.json").write_text('{"name": "a"}')
+        for number in range(3):
+            score = {"hf_subset": "default", "main_score": 0.1 * number + 0.05 * (model == "b")}
+            text = json.dumps({"task_name": f"T{number}", "scores": {"test": [score]}})
+            (folder / f"T{number}.json").write_text(text)
+            folder_of = tmp_path / f"benchmark_output/runs/v1/mmlu:subject={number},model={model}"
+            folder_of.mkdir(parents=True)
+            stats = [
+                {
+                    "instance_id": f"id{one}",
+                    "stats": [{"name": {"name": "exact_match"}, "mean": float(one < number)}],
+                }
+                for one in range(2)
+            ]
+            (folder_of / "per_instance_stats.json").write_text(json.dumps(stats))
+    ranks = ran("data.md", "mteb", {})["ranks"]
+    assert ranks["rank"].sel(run=["b", "a"]).values.tolist() == [[1, 2]]
+    scores = ran("data.md", "helm", {})["scores"]
+    by_task = scores["estimate"].sel(run="a", measure="exact_match")
+    assert sorted(by_task.values.tolist()) == [0.0, 0.5, 1.0]
 
 
 TAKEN = {
