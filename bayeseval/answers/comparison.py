@@ -189,7 +189,7 @@ def compare(
     result = result.assign_attrs(about)
     if margins is not None:
         result = _equivalent(result, estimate, error, freedom, margins, tested)
-    if not anytime or reference is None:
+    if not anytime or reference is None or isinstance(source, xr.Dataset):
         return result
     limit = 0.0 if margins is None else result["equivalence"]
     return with_more_judgments(result, source, abs(result["estimate"] + limit))

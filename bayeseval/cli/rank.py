@@ -70,7 +70,8 @@ def rank(
 
     written = option.output_format(format, output)
     estimator, combining = estimated.estimator, estimated.estimator == COMBINED
-    ci_prob, by_group = estimated.ci_prob, {"topic_groups": groups_of_topics(topic_groups)}
+    by_group: dict[str, Any] = {"topic_groups": groups_of_topics(topic_groups)}
+    ci_prob = estimated.ci_prob
     how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": seed, "prior": prior, "top": top}
     how |= {"simultaneous": simultaneous, "anytime": estimated.anytime}
     if scores:

@@ -105,8 +105,8 @@ def read_scores(
         _warn_lacking(found["estimate"], "comparisons are of the topics that both runs have")
         return found
     _warn_lacking(found["estimate"], "a task of which a run lacks a topic has no score of it")
-    if column is not None:
-        task = rows.drop_duplicates(topics)["group"].to_numpy()
+    if isinstance(topic_groups, str):
+        task = rows.drop_duplicates(topics)["group"].tolist()
     else:
         task = _tasks(topic_groups, found["topic"].to_numpy())
     return _of_tasks(found, task)
@@ -307,13 +307,13 @@ def _of_columns(frame: pd.DataFrame, group: str | None) -> pd.DataFrame:
 def _checked(rows: pd.DataFrame, measures: list[str] | None) -> pd.DataFrame:
     """Rows with labels as text and scores as numbers, of the measures asked for, without means."""
     for column in rows.columns.intersection(["run", "topic", "measure", "group"]):
-        text = as_text(rows[column])
+        text = as_text(pd.Series(rows[column]))
         unknown = (text.isna() | (text == "")).to_numpy()
         if unknown.any():
             raise ValueError(f"{_place(rows, unknown)}: the {column} is missing or empty.")
         rows = rows.assign(**{column: text})
     labels = {name: canonical(name) for name in rows["measure"].unique()}
-    rows = rows.assign(measure=rows["measure"].map(labels))
+    rows = rows.assign(measure=[labels[name] for name in rows["measure"]])
     rows = rows.loc[rows["topic"] != MEAN]
     if rows.empty:
         raise ValueError("there is no score of a topic; at least one is needed.")
@@ -360,10 +360,10 @@ def _dataset(rows: pd.DataFrame, topics: list[str]) -> xr.Dataset:
     """Scores (measure, run, topic) in the order in which they come; NaN where there is none."""
     measure, measures = pd.factorize(rows["measure"])
     run, runs = pd.factorize(rows["run"])
-    topic, names = pd.factorize(pd.MultiIndex.from_frame(rows[topics]))
+    topic, names = pd.factorize(pd.MultiIndex.from_arrays([rows[name] for name in topics]))
     estimate = np.full((len(measures), len(runs), len(names)), np.nan)
     estimate[measure, run, topic] = rows["score"]
-    labels = names.get_level_values(-1)
+    labels = [name[-1] for name in names]
     return _given(estimate, {"measure": measures, "run": runs, "topic": labels})
 
 
@@ -402,7 +402,7 @@ def _tasks(topic_groups: Groups, topics: NDArray) -> list[str]:
     return [of_topic[topic] for topic in topics]
 
 
-def _of_tasks(scores: xr.Dataset, task: Sequence[str] | NDArray) -> xr.Dataset:
+def _of_tasks(scores: xr.Dataset, task: list[str]) -> xr.Dataset:
     """Scores of tasks, means over topics; NaN where a run lacks a topic that others have."""
     code, names = pd.factorize(np.asarray(task, dtype=str))
     one = (code[:, None] == np.arange(len(names))).astype(float)
