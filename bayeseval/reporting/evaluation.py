@@ -233,9 +233,7 @@ def _page_of_scores(
     return page(title, f"{runs} on {topics}.", [*sections, ("Method", facts(made))])
 
 
-def _sections(
-    answers: list[Answers], labels: list[str], cautions: Notes
-) -> list[tuple[str, str]]:
+def _sections(answers: list[Answers], labels: list[str], cautions: Notes) -> list[tuple[str, str]]:
     """A section for each measure, the cautions and the terms.
 
     What is combined with a model takes the place of the design alone, which comes first.
