@@ -9,7 +9,13 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.answers.enough import check_half_width
-from bayeseval.answers.scoring import refuse_options_of_collections
+from bayeseval.answers.scoring import (
+    COMBINED,
+    alone,
+    refuse_options_of_collections,
+    scores,
+    summed_and_listed,
+)
 from bayeseval.collection import check_collection, check_one_sample, select
 from bayeseval.collection.choices import (
     check_ci_prob,
@@ -23,19 +29,25 @@ from bayeseval.designs import draw, order, reveal
 from bayeseval.designs.judging_list import information
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.estimators.counts import CountsMisfit
-from bayeseval.evaluation import differences, scores_by_topic
+from bayeseval.evaluation import differences, evaluate, scores_by_topic
 from bayeseval.evaluation.looks import ONE_LOOK
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scores import TopicsUnjudged, topics_said, warn_unranked
 from bayeseval.experiments import replicate
 from bayeseval.experiments.worlds import posterior_worlds
 from bayeseval.frame.frame import Frame
+from bayeseval.measures.names import parse_measures
 from bayeseval.messages import Message, Option
+from bayeseval.posterior.modelled import check_modelled
 from bayeseval.progress import track
+from bayeseval.rankings.comparisons import compare_draws
 from bayeseval.rounding import ROUNDING
+from bayeseval.tidy import BOUNDS, with_bounds
 from bayeseval.uncertainty import anytime_ratio, normal_quantile
 
 Floats = NDArray[np.floating]
+LEAST_SAMPLES = 6  # of all worlds, where a sample takes long
+DRAWS_OF_PLAN = 200  # of each of a model's chains
 
 
 def plan(
@@ -114,6 +126,9 @@ def plan(
     Notes
     -----
     There is no plan for combined scores: in a model's own worlds they look better than they are.
+    Measures that only a model scores, such as RR, are planned from six samples of each budget; from
+    a pilot their errors are those of a model that is right, their intervals have the model's own
+    errors too.
 
     References
     ----------
@@ -138,8 +153,13 @@ def plan(
         return _of_scores(collection, n_topics, half_width, ci_prob)
     _check_request(collection, estimator, fitted)
     check_option(population=population)
-    if anytime and population == "topics":
+    parsed = parse_measures(measures, relevance_level=relevance_level)
+    summed, listed = summed_and_listed(parsed)
+    check_modelled(parsed)
+    if anytime and (population == "topics" or listed):
         raise ValueError(ONE_LOOK)
+    if listed:
+        warnings.warn(alone(listed), stacklevel=2)
     check_ci_prob(ci_prob)
     check_whole_numbers(0, random_seed=random_seed)
     assert random_seed is not None
@@ -161,10 +181,9 @@ def plan(
     with topics_said(), warnings.catch_warnings():
         if "design" in collection.children:  # a world of a model is unlike the pilot's
             warnings.simplefilter("ignore", CountsMisfit)
-        request = (measures, label_names(collection), random_seed, options)
-        mean = _mean_errors(worlds, budgets, *request)
-        if population == "sample" and collection.sizes["run"] > 1:
-            mean["difference_half"] = _difference_widths(worlds, budgets, *request)
+        several = population == "sample" and collection.sizes["run"] > 1
+        request = (label_names(collection), random_seed, options)
+        mean = _mean_errors(worlds, budgets, summed, listed, several, *request)
     if "design" not in collection.children:
         _warn_complete(collection, judged, mean["half"].to_numpy(), budgets)
     mean["spread"] *= 1.0 / n_here if population == "topics" else 0.0
@@ -299,7 +318,72 @@ def _orders(worlds: list[xr.DataTree], budget: int, labels: list[str]) -> list[x
 def _mean_errors(
     worlds: list[xr.DataTree],
     budgets: list[int],
-    measures,
+    summed: list[str],
+    listed: list[str],
+    several: bool,
+    *request,
+) -> xr.Dataset:
+    """Errors of the samples of every budget, mean over the worlds, and their judgments.
+
+    Of measures that sums of sampled documents estimate, and of others, which only a model scores;
+    with half-widths of differences where there are ``several`` runs to compare.
+    """
+    parts = []
+    if summed:
+        parts.append(_errors_of_sums(worlds, budgets, summed, *request))
+        if several:
+            halves = _difference_widths(worlds, budgets, summed, *request)
+            parts[0] = parts[0].assign(difference_half=halves)
+    if listed:
+        parts.append(_errors_by_model(worlds, budgets, listed, *request))
+    known: dict = {"data_vars": "minimal", "coords": "minimal", "compat": "override"}
+    return xr.concat(parts, "measure", join="exact", **known)
+
+
+def _errors_by_model(
+    worlds: list[xr.DataTree],
+    budgets: list[int],
+    measures: list[str],
+    labels: list[str],
+    seed: int,
+    options: dict,
+) -> xr.Dataset:
+    """Errors of measures that only a model scores, which is fitted to six samples of a budget."""
+    asked = {name: options[name] for name in ("ci_prob", "relevance_level")}
+    asked |= {"estimator": COMBINED, "draws": DRAWS_OF_PLAN, "random_seed": seed}
+    number, parts = -(-LEAST_SAMPLES // len(worlds)), []
+    judged = {"estimator": "assumed", "relevance_level": options["relevance_level"]}
+    truths = [evaluate(world, measures, **judged)["estimate"] for world in worlds]
+    for budget in track(budgets, "planning with a model"):
+        of_worlds, designs = [], _orders(worlds, budget, labels)
+        for place, (world, design, truth) in enumerate(zip(worlds, designs, truths, strict=True)):
+            drawn = draw(design, n_replicates=number, random_seed=seed + place)
+            samples = [reveal(world, design, drawn.isel(replicate=one)) for one in range(number)]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of single samples
+                found = [scores(sampled, measures, **asked) for sampled in samples]
+            means = xr.concat(
+                [with_bounds(one)[[*BOUNDS, "estimate"]] for one in found], "replicate"
+            )
+            about = {"truth": truth.mean("topic"), "truth_by_topic": truth}
+            errors = _errors(means.assign(about), 1.0)
+            if means.sizes["run"] > 1:
+                pairs = [compare_draws(one, ci_prob=asked["ci_prob"]) for one in found]
+                length = [one["interval"].diff("ci_bound").isel(ci_bound=0) for one in pairs]
+                half = 0.5 * xr.concat(length, "replicate", coords="minimal", compat="override")
+                half = half.mean("replicate").median("comparison")
+                errors = errors.assign(difference_half=half.drop_vars("ci_bound"))
+            of_worlds.append(errors)
+        number_judged = float(designs[0]["stratum_sample_size"].sum())
+        mean = xr.concat(of_worlds, "world").mean("world")
+        parts.append(mean.assign(judgments=number_judged, length_ratio=1.0))
+    return xr.concat(parts, "budget").assign_coords(budget=budgets)
+
+
+def _errors_of_sums(
+    worlds: list[xr.DataTree],
+    budgets: list[int],
+    measures: list[str],
     labels: list[str],
     seed: int,
     options: dict,
@@ -325,7 +409,7 @@ def _mean_errors(
 def _difference_widths(
     worlds: list[xr.DataTree],
     budgets: list[int],
-    measures,
+    measures: list[str],
     labels: list[str],
     seed: int,
     options: dict,
@@ -337,7 +421,7 @@ def _difference_widths(
     n_runs = worlds[0].sizes["run"]
     runs = np.unique(np.linspace(0, n_runs - 1, min(n_runs, 20)).astype(int))
     first, second = np.triu_indices(runs.size, k=1)
-    number = min(options["n_replicates"], -(-6 // len(worlds)))
+    number = min(options["n_replicates"], -(-LEAST_SAMPLES // len(worlds)))
     (named,) = options["estimators"]
     name, predictor = (named, None) if isinstance(named, str) else named
     request = {"estimator": name, "predictor": predictor, "random_seed": seed}

@@ -16,6 +16,7 @@ from bayeseval.evaluation.problem import check_option
 from bayeseval.evaluation.topic_groups import Groups
 from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.frame.sample import grade_scale
+from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.table import BY_RELEVANCE, SUMS
 from bayeseval.messages import Message, Option
@@ -181,6 +182,20 @@ def refuse_options_of_collections(measures, **options: object) -> None:
             raise ValueError(f"{name} is for a collection; scores have been given")
 
 
+def summed_and_listed(measures: list[Measure]) -> tuple[list[str], list[str]]:
+    """Labels of measures that sums of sampled documents estimate, and of the others."""
+    summed = [measure.label for measure in measures if measure.kind in SUMS]
+    return summed, [measure.label for measure in measures if measure.kind not in SUMS]
+
+
+def alone(listed: list[str]) -> str:
+    """What is said of measures that only a model scores."""
+    return (
+        f"{', '.join(listed)}: no sums of sampled documents estimate this, so the scores are the "
+        "model's alone, with the errors that such models made on other collections"
+    )
+
+
 def _combined(
     collection: xr.DataTree,
     measures,
@@ -211,18 +226,13 @@ def _combined(
         measures, relevance_level=relevance_level, grades=grade_scale(collection)
     )
     options = {"predictor": predictor, "relevance_level": relevance_level}
-    summed = [measure.label for measure in parsed if measure.kind in SUMS]
-    listed = [measure.label for measure in parsed if measure.kind not in SUMS]
+    summed, listed = summed_and_listed(parsed)
     mean = None
     if summed:
         asked = {**options, "ci_prob": over["ci_prob"]}
         mean = means_with_covariance(collection, summed, estimator="dyn", **asked)
     if listed:
-        warnings.warn(
-            f"{', '.join(listed)}: no sums of sampled documents estimate this, so the scores are "
-            "the model's alone, with the errors that such models made on other collections",
-            stacklevel=4,
-        )
+        warnings.warn(alone(listed), stacklevel=4)
     labels = [measure.label for measure in parsed]
     found = Combination.of(collection, mean, labels, **options, **over, **fitting)
     if found.contradiction:

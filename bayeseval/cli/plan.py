@@ -18,6 +18,7 @@ from bayeseval.cli.options import (
 )
 from bayeseval.cli.output import note, working, write_result
 from bayeseval.cli.reading import (
+    COMBINED,
     check_level,
     check_measures,
     given_scores,
@@ -74,7 +75,7 @@ def plan(
         _note_topics(planned, half_width)
         about = {name: planned.attrs[name] for name in ("estimator", "population", "ci_prob")}
         return write_result(as_rows(_rows(planned), about, written, _table), output)
-    check_measures(measure, relevance_level, estimator)
+    check_measures(measure, relevance_level, COMBINED)
     options = {"population": population, "estimator": estimator, "ci_prob": ci_prob}
     options["predictor"] = predictor_of(predictor, estimator, judged.labels)
     collection = read_judged(qrels, runs, judged, rankings, output)
