@@ -291,3 +291,33 @@ def test_tidy_tables_have_a_row_for_each_run_or_comparison_and_measure(truth):
         be.to_frame(scores.expand_dims(chain=1, draw=2))
     with pytest.raises(ValueError, match="needs a dim measure, run or comparison"):
         be.to_frame(xr.Dataset({"bias": 0.1}))
+
+
+def with_few_topics() -> xr.DataTree:
+    """Runs on eight topics, of which c has one and d the last four."""
+    random = np.random.default_rng(0)
+    topics, documents = [str(number) for number in range(8)], [f"d{number}" for number in range(12)]
+    qrels = [(t, d, int(random.random() < 0.4)) for t in topics for d in documents]
+    rows = [
+        (run, topic, document, random.random())
+        for run, of_run in {"a": topics, "b": topics, "c": topics[:1], "d": topics[4:]}.items()
+        for topic in of_run
+        for document in documents
+    ]
+    return be.read_collection(
+        pd.DataFrame(qrels, columns=["topic", "document", "grade"]),
+        pd.DataFrame(rows, columns=["run", "topic", "document", "score"]),
+    )
+
+
+def test_a_test_that_cannot_be_made_for_one_pair_is_made_for_the_others():
+    collection = with_few_topics()
+    options = {"estimator": "assumed", "missing_topics": "skip", "n_permutations": 500}
+    with pytest.warns(UserWarning, match="without 1 run with too few topics in common"):
+        pairs = be.compare(collection, "P@5", **options).sel(measure="P@5")
+    lost = (pairs.run_a == "c") | (pairs.run_b == "c")
+    for name in ("p_value", "p_holm", "p_tukey"):
+        np.testing.assert_array_equal(pairs[name].isnull(), lost)
+    others = be.select(collection, runs=["a", "b", "d"])
+    alone = be.compare(others, "P@5", **options).sel(measure="P@5")
+    np.testing.assert_allclose(pairs.p_tukey[~lost], alone.p_tukey, atol=0.1)

@@ -169,7 +169,7 @@ def compare(
     estimate, error, freedom = _arrays(found)
     _warn_no_spread(found, estimate, error)
     tested = partial(_tested, found, ci_prob, anytime)
-    shuffled = found["difference"], topic_groups, n_permutations
+    shuffled = topic_groups, n_permutations
     z = studentised(*tested(estimate))
     p_tukey = _tukey(z, found, every, (pairs, all_pairs), runs, shuffled, random_seed)
     p_value = student_p(*tested(estimate))
@@ -236,15 +236,14 @@ def _tukey(z: Floats, found, every, pairs, runs: NDArray, shuffled, random_seed:
     """Tukey's adjusted p values (measure, comparison) of the differences ``found``.
 
     ``z`` are their normal quantiles; ``every`` has all pairs; ``pairs`` are the positions of both;
-    ``shuffled`` what is shuffled for the population of topics: differences by topic, the groups of
-    topics, how often.
+    ``shuffled`` are the groups of topics that are shuffled as one, and how often.
     """
     compared, all_pairs = pairs
     error = _arrays(found)[1]
     if found.attrs["population"] == "topics":
-        difference, topic_groups, n_permutations = shuffled
-        difference = _of_groups(difference, topic_groups)
-        return _by_permutation(difference, compared, runs, n_permutations, random_seed)
+        topic_groups, n_permutations = shuffled
+        randomised = n_permutations, random_seed
+        return _by_permutation(every["difference"], all_pairs, compared, topic_groups, randomised)
     if np.isnan(error).all():
         return np.full(error.shape, np.nan)
     matrix = [_of_pairs(of_measure, all_pairs, runs.size) for of_measure in _arrays(every)[1]]
@@ -303,43 +302,74 @@ def _arrays(found: xr.Dataset) -> list[Floats]:
     return [found[name].transpose("measure", "comparison").to_numpy() for name in names]
 
 
-def _of_groups(difference: xr.DataArray, topic_groups: Groups | None) -> xr.DataArray:
-    """Sums over the topics of each group in the place of topics, where there are groups.
-
-    Of topics that all runs have scores for, which is all that the randomised test goes by.
-    """
-    if topic_groups is None:
-        return difference
-    of_group = members(topic_groups, difference["topic"].to_numpy())
-    known = difference.notnull().all("comparison")
-    total = xr.dot(difference.where(known, 0.0), of_group, dim="topic")
-    some = xr.dot(known.astype(float), of_group, dim="topic") > 0
-    return total.where(some).rename(group="topic")
-
-
 def _by_permutation(
-    difference: xr.DataArray, pairs, runs: NDArray, n_permutations: int, random_seed: int
+    difference: xr.DataArray, all_pairs, compared, topic_groups: Groups | None, randomised
 ) -> Floats:
-    """Tukey's test by randomisation, on the topics that all runs have scores for.
+    """Tukey's test by randomisation, on the topics that all runs of it have scores for.
 
-    Shuffling the scores of a topic does not notice a constant, so that the differences from one run
-    do for the scores.
+    ``difference`` (measure, comparison, topic) is of all pairs; the sums over the topics of each
+    group stand for these where there are groups. ``randomised`` are the number of permutations and
+    their seed.
     """
     values = difference.transpose("measure", "topic", "comparison").to_numpy()
-    first, second = pairs
-    others, from_one = first, values
-    if np.unique(second).size > 1:  # all pairs: those of the first run
-        chosen = first == first[0]
-        others, from_one = second[chosen], -values[..., chosen]
-    result = np.full((len(values), first.size), np.nan)
-    for row, of_measure in zip(result, from_one, strict=True):
-        scores = np.zeros((len(of_measure), runs.size))
-        scores[:, others] = of_measure
-        scores = scores[~np.isnan(scores).any(axis=1)]
-        if len(scores) > 1:  # one topic says nothing of what is random
+    of_group = None
+    if topic_groups is not None:
+        of_group = members(topic_groups, difference["topic"].to_numpy()).to_numpy()
+    (first, second), (n_permutations, random_seed) = compared, randomised
+    result, n_left_out = np.full((len(values), first.size), np.nan), 0
+    for row, of_measure in zip(result, values, strict=True):
+        scores = _scores_from_one(of_measure, all_pairs)
+        tested = _with_common_topics(~np.isnan(scores))
+        n_left_out = max(n_left_out, int((~tested).sum()))
+        whole = ~np.isnan(scores[:, tested]).any(axis=1)
+        units = scores[whole][:, tested]
+        if of_group is not None:
+            groups = of_group[whole]
+            units = groups[:, groups.any(axis=0)].T @ units
+        if len(units) > 1 and tested.sum() > 1:  # one topic says nothing of what is random
+            place, both = np.cumsum(tested) - 1, tested[first] & tested[second]
             random = np.random.default_rng(random_seed)
-            row[:] = tukey_randomised(scores, pairs, n_permutations=n_permutations, random=random)
+            options = {"n_permutations": n_permutations, "random": random}
+            row[both] = tukey_randomised(
+                units, (place[first[both]], place[second[both]]), **options
+            )
+    if n_left_out:
+        warnings.warn(
+            f"Tukey's test is made without {counted(n_left_out, 'run')} with too few topics in "
+            "common with the others (less than half): their p values by it are NaN",
+            stacklevel=4,
+        )
     return result
+
+
+def _scores_from_one(difference: Floats, all_pairs) -> Floats:
+    """Scores (topic, run) less those of the run that has most, of differences (topic, comparison).
+
+    Shuffling the scores of a topic does not notice a constant.
+    """
+    first, second = all_pairs
+    n_runs = int(max(first.max(), second.max())) + 1
+    known = ~np.isnan(difference)
+    number = [known[:, (first == run) | (second == run)].any(axis=1).sum() for run in range(n_runs)]
+    base = int(np.argmax(number))
+    scores = np.zeros((len(difference), n_runs))
+    scores[:, first[second == base]] = difference[:, second == base]
+    scores[:, second[first == base]] = -difference[:, first == base]
+    return scores
+
+
+def _with_common_topics(known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Runs (run,) that are tested together, by where they have scores (topic, run).
+
+    Those with most topics first, each as long as half of the most topics remain in common.
+    """
+    number = known.sum(axis=0)
+    common, tested = np.ones(len(known), dtype=bool), np.zeros(number.size, dtype=bool)
+    for run in np.argsort(-number, kind="stable"):
+        shared = common & known[:, run]
+        if 2 * shared.sum() >= number.max():
+            common, tested[run] = shared, True
+    return tested
 
 
 def _by_joint_normal(z: Floats, error: Floats, matrices, pairs, random_seed: int) -> Floats:

@@ -315,3 +315,18 @@ def test_draws_with_replacement_are_not_taken_for_a_pool(sampled):
 def test_control_characters_of_names_are_written_as_escapes():
     text = page("a\x1b[31m\x00", "b\x7f\tc\udcff", [])
     assert "<h1>a\\x1b[31m\\x00</h1>" in text and "b\\x7f\tc\\udcff" in text
+
+
+@pytest.mark.filterwarnings("ignore:RR@10. no sums of sampled documents:UserWarning")
+def test_measures_that_only_a_model_scores_have_a_section(sampled):
+    options = {"draws": 100, "random_seed": 1}
+    both, alone = (
+        be.reporting.evaluation_page(sampled, one, **options)
+        for one in (["P@10", "RR@10"], "RR@10")
+    )
+    scores = be.scores(sampled, ["P@10", "RR@10"], estimator="combined", **options)
+    for text in (both, alone):
+        assert "By the model alone." in text and "no sums of sampled documents" in text
+        best = scores.estimate.sel(measure="RR@10").max().item()
+        assert f"{best:.3f}" in text
+    assert "By dyn and the model combined." in both and "dyn and the model combined" not in alone
