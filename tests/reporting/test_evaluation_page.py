@@ -317,14 +317,14 @@ def test_control_characters_of_names_are_written_as_escapes():
     assert "<h1>a\\x1b[31m\\x00</h1>" in text and "b\\x7f\tc\\udcff" in text
 
 
-@pytest.mark.filterwarnings("ignore:RR@10. no sums of sampled documents:UserWarning")
 def test_measures_that_only_a_model_scores_have_a_section(sampled):
     options = {"draws": 100, "random_seed": 1}
     both, alone = (
         be.reporting.evaluation_page(sampled, one, **options)
         for one in (["P@10", "RR@10"], "RR@10")
     )
-    scores = be.scores(sampled, ["P@10", "RR@10"], estimator="combined", **options)
+    with pytest.warns(UserWarning, match="no sums of sampled documents"):
+        scores = be.scores(sampled, ["P@10", "RR@10"], estimator="combined", **options)
     for text in (both, alone):
         assert "By the model alone." in text and "no sums of sampled documents" in text
         best = scores.estimate.sel(measure="RR@10").max().item()
