@@ -328,7 +328,7 @@ def test_measures_that_only_a_model_scores_have_a_section(sampled):
         warnings.simplefilter("ignore")  # they are on the page
         scores = be.scores(sampled, ["P@10", "RR@10"], estimator="combined", **options)
     for text in (both, alone):
-        assert "By the model alone." in text and "no sums of sampled documents" in text
+        assert "By the model alone." in text and "No sums of sampled judgments" in text
         best = scores.estimate.sel(measure="RR@10").max().item()
         assert f"{best:.3f}" in text
     assert "By dyn and the model combined." in both and "dyn and the model combined" not in alone
