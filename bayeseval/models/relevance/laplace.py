@@ -20,7 +20,8 @@ from bayeseval.processors import one_blas_thread
 from bayeseval.progress import track
 
 N_WARM = 40
-SHORTEST_STEP = 0.1
+# at up to a hundred topics; paths of more effects need steps that fall with their fourth root
+SHORTEST_STEP, MANY_TOPICS = 0.1, 100
 
 
 @one_blas_thread()
@@ -195,7 +196,7 @@ class Chains:
         taken = self._move()
         if adapting:
             self._step = min(self._step * np.exp(0.6 * (taken - 0.8)), 0.7)
-            if self._step <= SHORTEST_STEP:
+            if self._step <= SHORTEST_STEP * min(1.0, MANY_TOPICS / len(self.own)) ** 0.25:
                 raise ValueError(
                     "approximation='laplace' does not suit these judgments: the posterior of some "
                     "document's relevance is too far from normal, and the chains that correct the "
