@@ -109,7 +109,7 @@ def add_runs(
     depth = collection.attrs.get("depth", -1)
     reader = RunReader(on_duplicate=on_duplicate, score_type=score_type)
     added = reader.read(runs, taken=collection["run"].to_numpy().tolist())
-    new = gathered(reader, added, None, None if depth < 0 else depth, run_table, {})
+    new, _ = gathered(reader, added, None, None if depth < 0 else depth, run_table, {})
     topics, position = reader.topics.resolve()
     check_overlap(added, topics, position, collection["topic"].to_numpy())
     named = pair_names(new)

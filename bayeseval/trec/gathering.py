@@ -20,8 +20,10 @@ def gathered(
     depth: int | None,
     run_table: pd.DataFrame | None,
     facts: dict,
-) -> xr.DataTree:
-    """Collection of runs, over their pairs and the judged ones; it holds no judgments yet.
+) -> tuple[xr.DataTree, np.ndarray]:
+    """Collection of runs, over their pairs and the judged ones, and the positions of the latter.
+
+    It holds no judgments yet.
 
     ``reader``, which read the runs, knows the labels; there may be no runs. ``judgments`` are pairs
     to have besides the retrieved ones, ``depth`` the ranks to keep, ``run_table`` facts about every
@@ -51,7 +53,7 @@ def gathered(
     ranking = np.full(keys.shape, -1, dtype=np.int32)
     ranking[filled] = codes[: codes.size - judged.size]
     names = [run.name for run in runs]
-    return assemble(
+    tree = assemble(
         topics=topics,
         runs=names,
         document=documents[pairs % span],
@@ -60,6 +62,7 @@ def gathered(
         attrs=facts | {"runs_cut": sum(cut for *_, cut in rankings)},
         **_run_facts(names, run_table),
     )
+    return tree, codes[codes.size - judged.size :]
 
 
 def check_overlap(runs: list[Run], topics, topic_position, known) -> None:

@@ -19,6 +19,7 @@ _TEN_FLOAT = 10.0 ** np.arange(_MOST_DIGITS + 1)
 _TEN_EXTENDED = _TEN.astype(np.longdouble)
 IS_EXTENDED = np.finfo(np.longdouble).nmant == 63 and np.dtype(np.longdouble).itemsize == 16
 _LONG = np.uint64(0xFFFFFFFF00000000)  # bytes that no UTF-8 text holds
+_NOT_ASCII = np.uint64(0x8080808080808080)
 _MASK = np.array([2 ** (8 * length) - 1 for length in range(WORD + 1)], dtype="<u8")
 
 
@@ -360,12 +361,19 @@ class Labels:
         first = np.empty(codes.max(initial=-1) + 1, dtype=np.int64)  # row of each code
         first[codes[::-1]] = np.arange(codes.size)[::-1]
         rows = np.ascontiguousarray(rows[first])
-        texts = rows.view(f"S{width * WORD}").ravel().tolist()
-        by_number = list(self._long)
-        for row in np.flatnonzero(rows[:, 0] & _LONG == _LONG):
-            texts[row] = by_number[int(rows[row, 0] & ~_LONG)]
-        labels = np.array([text.decode() for text in texts], dtype=str)
-        order = np.argsort(labels)
+        labels, order = self._texts(rows)
         position = np.empty(order.size, dtype=np.int32)
         position[order] = np.arange(order.size)
         return labels[order], position[codes]
+
+    def _texts(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Labels (label,) of packed rows, and the order in which they ascend."""
+        texts = rows.view(f"S{rows.shape[1] * WORD}").ravel()
+        if not self._long and not (rows & _NOT_ASCII).any():  # bytes are letters, in their order
+            words = rows.byteswap()
+            return texts.astype(str), np.lexsort(words.T[::-1])
+        listed, by_number = texts.tolist(), list(self._long)
+        for row in np.flatnonzero(rows[:, 0] & _LONG == _LONG):
+            listed[row] = by_number[int(rows[row, 0] & ~_LONG)]
+        labels = np.array([text.decode() for text in listed], dtype=str)
+        return labels, np.argsort(labels)

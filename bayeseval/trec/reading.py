@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayeseval.collection import pair_positions, topic_order
+from bayeseval.collection import topic_order
 from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.labels import plain_label, same_strings
 from bayeseval.collection.schema import no_strata, rebuilt, strata
@@ -102,13 +102,13 @@ def read_collection(
     reader = RunReader(on_duplicate=on_duplicate, score_type=score_type)
     ranked = [] if runs is None else reader.read(runs)
     facts = {"score_type": score_type, "depth": -1 if depth is None else int(depth)}
-    tree = gathered(reader, ranked, judgments, depth, run_table, facts)
+    tree, where = gathered(reader, ranked, judgments, depth, run_table, facts)
     if judgments is None:
         warn_documents_alike(tree)
         return tree
     if negative_grades == "unjudged":
         warn_below(judgments["grade"].to_numpy())
-    judged = _judged(tree, judgments, qrels_format, negative_grades)
+    judged = _judged(tree, judgments, where, qrels_format, negative_grades)
     if ranked and depth is None:
         _warn_apart(judged)
     if ranked:
@@ -117,9 +117,10 @@ def read_collection(
     return judged
 
 
-def _judged(tree, judgments: pd.DataFrame, qrels_format: str, negative_grades: str):
-    """Collection with judgments, and the design over its pairs that their format states."""
-    where = pair_positions(tree, judgments["topic"], judgments["document"])
+def _judged(
+    tree, judgments: pd.DataFrame, where: np.ndarray, qrels_format: str, negative_grades: str
+):
+    """Collection with judgments of the pairs at some positions, and the design of their format."""
     n_pairs = tree["document"].size
     grade = np.full(n_pairs, np.nan, dtype=np.float32)
     pooled = np.zeros(n_pairs, dtype=bool)
