@@ -22,10 +22,13 @@ class JudgedRelevance:
     sample: Sample  # the judged pairs as a frame
     grade: NDArray[np.floating]  # (replicate, frame_pair): grades, NaN where not judged
 
-    def values(self, topic: int, measure: Measure) -> NDArray[np.float64]:
-        """Relevance of the topic's frame pairs as a measure sees it, (pair, replicate)."""
-        grade = self.grade[:, self.sample.of_topic(topic)]
-        return np.ascontiguousarray(np.nan_to_num(relevance(measure, grade)).T)
+    def values(self, topic: int | slice, measure: Measure) -> NDArray[np.float64]:
+        """Relevance of a topic's, or several topics', frame pairs as a measure sees it.
+
+        Dims (pair, replicate).
+        """
+        seen = relevance(measure, self.grade[:, self.sample.of_topics(topic)])
+        return np.ascontiguousarray(np.where(np.isnan(seen), 0.0, seen).T)
 
 
 def assumed(frame: Frame, predictor, random_seed: int, denominator: str) -> JudgedRelevance:

@@ -9,6 +9,7 @@ from bayeseval.estimators.counts import TopicCounts
 from bayeseval.estimators.relevance import FilledRelevance, TopicRelevance
 from bayeseval.estimators.topic_scores import TopicScore
 from bayeseval.measures.measure import Measure
+from bayeseval.measures.table import for_each_run
 from bayeseval.rounding import ratio, settled
 from bayeseval.uncertainty.slots import Slots
 
@@ -225,7 +226,8 @@ def _precision_at(position, value, count) -> NDArray[np.float64]:
     """Precision (run, column) at fractional cutoffs (column,)."""
     from bayeseval.measures.rank_sums import cumulative_at
 
-    return cumulative_at(position, np.ascontiguousarray(value), count) / count
+    cutoff = for_each_run(count, position)
+    return cumulative_at(position, np.ascontiguousarray(value), cutoff) / count
 
 
 def _linear(topic: TopicRelevance, filled: FilledRelevance, count) -> NDArray[np.float64]:

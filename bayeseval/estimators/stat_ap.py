@@ -10,6 +10,7 @@ from bayeseval.estimators.topic_scores import ListScore
 from bayeseval.frame.rankings import TopicLists
 from bayeseval.measures.measure import Measure, relevance
 from bayeseval.measures.scores import rank_weight
+from bayeseval.measures.table import for_each_run
 
 
 def stat_ap(measure: Measure, topic: TopicLists) -> ListScore:
@@ -168,7 +169,8 @@ def stat_r_precision(measure: Measure, topic: TopicLists) -> ListScore:
 
     sample = expanded_sample(measure, topic)
     cutoff = np.floor(sample.count + 0.5)
-    found = cumulative_at(sample.position, sample.value, np.nan_to_num(cutoff))
+    known = for_each_run(np.nan_to_num(cutoff), sample.position)
+    found = cumulative_at(sample.position, sample.value, known)
     length = np.count_nonzero(topic.position >= 0, axis=1)
     return ListScore(found / np.where(length[:, None] >= cutoff, cutoff, sample.count))
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_seed
+from bayeseval.collection.labels import row_of_pair
 from bayeseval.collection.origin import origin
 from bayeseval.collection.schema import design_parameters
 from bayeseval.designs.judging_list import information, is_order
@@ -37,6 +38,7 @@ from bayeseval.measures.names import by_inf, parse_measures
 from bayeseval.measures.scores import rank_weight
 from bayeseval.messages import Message, Option
 
+BLOCK = 4_000_000  # ranks that are scored at once
 MANY = 50  # judged documents of which hardly all are relevant
 ROUNDING = 1e-9  # relative, of probabilities that are equal
 OPTIONS = {
@@ -160,6 +162,23 @@ class Problem:
             ranking = self.frame.rankings.pair[slice(None) if runs is None else list(runs), topic]
             yield topic, self.frame.row_of_pair[ranking]
 
+    def blocks(self) -> Iterator[tuple[slice, NDArray[np.int32]]]:
+        """Topics that stand together, and the rows of the runs' documents on these (list, rank).
+
+        The lists are those of the first run, topic by topic, then those of the next; rows count
+        from the first pair of the block.
+        """
+        ranking, start = self.frame.rankings.pair, self.frame.sample.start
+        row = row_of_pair(self.frame.sample.pair, self.frame.rankings.n_pairs)
+        n_columns = self.frame.sample.n_replicates
+        cells = ranking.shape[0] * ranking.shape[2] + n_columns * np.diff(start).max(initial=0)
+        size = max(1, BLOCK // max(int(cells), 1))
+        for begin in range(0, ranking.shape[1], size):
+            topics = slice(begin, min(begin + size, ranking.shape[1]))
+            position = row[ranking[:, topics]]
+            position = np.where(position < 0, -1, position - start[topics.start])
+            yield topics, position.reshape(-1, ranking.shape[2]).astype(np.int32)
+
     def sampled_scores(self, topic: int, position: NDArray[np.int32]) -> Iterator[TopicScore]:
         """Estimate every measure on one topic, of a sample.
 
@@ -191,8 +210,12 @@ class Problem:
             for index, score in enumerate(self.sampled_scores(topic, position)):
                 yield index, topic, score
 
-    def outside_weight(self, topic: int, position: NDArray[np.int32]) -> NDArray[np.floating]:
+    def outside_weight(
+        self, topic: int | slice, position: NDArray[np.int32]
+    ) -> NDArray[np.floating]:
         """Weight of the ranks whose document cannot be known, (measure, run, replicate).
+
+        Of one topic, or of the lists of a block (:meth:`blocks`) in the place of runs.
 
         For a linear measure the sum of its weights; for a ratio the share of the retrieved
         documents down to the cutoff, weighted as the measure weighs ranks (1/i for AP and Rprec).
@@ -205,7 +228,7 @@ class Problem:
             weight = rank_weight(measure, depth)
             weights[: weight.size, index] = weight
         total = np.concatenate([np.zeros((1, len(self.measures))), np.cumsum(weights, axis=0)])
-        retrieved = total[self.frame.rankings.length[:, topic]].T[..., None]
+        retrieved = total[self.frame.rankings.length[:, topic].ravel()].T[..., None]
         lost = retrieved - self._inside_weight(topic, position, weights)
         lost = np.where(lost > 1e-12 * retrieved, lost, 0.0)  # what rounding leaves of nothing
         shares = np.array([measure.kind != "linear" for measure in self.measures])
@@ -219,7 +242,7 @@ class Problem:
             return ((position >= 0).astype(float) @ weights).T[..., None]
         from bayeseval.measures.rank_sums import weighted_sum
 
-        judged = sample.selected[:, sample.of_topic(topic)]
+        judged = sample.selected[:, sample.of_topics(topic)]
         known = np.ascontiguousarray(judged.T, dtype=float)
         return np.stack([weighted_sum(position, weight, known) for weight in weights.T])
 

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from bayeseval.estimators.judged import JudgedRelevance
 from bayeseval.evaluation.problem import Problem
 from bayeseval.frame.rankings import CollectionLists
+from bayeseval.measures.measure import Measure
 from bayeseval.measures.provided import provided_scores
-from bayeseval.measures.scores import plain_scores, preference_scores
-from bayeseval.measures.table import BY_RELEVANCE
+from bayeseval.measures.scores import plain_scores, preference_scores, topic_total
+from bayeseval.measures.table import BY_RELEVANCE, OWN
 from bayeseval.uncertainty import degrees_of_freedom
 
 Arrays = dict[str, NDArray]
@@ -28,10 +29,13 @@ def scored(problem: Problem, *, skip_missing: bool) -> Arrays:
     names = ("estimate", "design_error", "degrees_of_freedom", "anticipated", "outside_weight")
     arrays: Arrays = {name: np.full(shape, np.nan) for name in names}
     arrays["shared_error"] = np.zeros((*shape, 0))
-    scores = _scores_of(problem)
-    for topic, position in problem.topics():
+    by_topic = list(range(len(problem.measures)))
+    if isinstance(problem.relevance, JudgedRelevance):
+        by_topic = _scored_in_blocks(problem, arrays)
+    scores = _scores_of(problem, by_topic)
+    for topic, position in problem.topics() if by_topic else ():
         arrays["outside_weight"][:, :, topic] = problem.outside_weight(topic, position)
-        for index, score in enumerate(scores(topic, position)):
+        for index, score in zip(by_topic, scores(topic, position), strict=True):
             shared = score.pop("shared_error", None)
             if shared is not None:
                 arrays["shared_error"] = placed(arrays["shared_error"], index, topic, shared)
@@ -53,20 +57,49 @@ def placed(array: NDArray, index: int, topic: int, values: NDArray) -> NDArray:
     return array
 
 
-def _scores_of(problem: Problem) -> Callable[[int, NDArray], Iterator[Arrays]]:
-    """What scores one topic, measure by measure, with the estimator of the problem."""
+def _scored_in_blocks(problem: Problem, arrays: Arrays) -> list[int]:
+    """Fill in what complete columns of relevance give, of many topics at once.
+
+    Returns the places of the measures that are still to be scored topic by topic.
+    """
+    assert isinstance(problem.relevance, JudgedRelevance)
+    rankings, sample = problem.frame.rankings, problem.frame.sample
+    whole = [one.kind in BY_RELEVANCE and one.name not in OWN for one in problem.measures]
+    for topics, position in problem.blocks() if any(whole) else ():
+        length = rankings.length[:, topics]
+        shape = (*length.shape, -1)
+        lost = problem.outside_weight(topics, position)
+        arrays["outside_weight"][:, :, topics] = lost.reshape(len(lost), *shape)
+        start = sample.start[topics.start : topics.stop + 1] - sample.start[topics.start]
+        for index in np.flatnonzero(whole).tolist():
+            measure = problem.measures[index]
+            value = problem.relevance.values(topics, measure)
+            total = topic_total(measure, value, start)
+            total = None if total is None else np.tile(total, (length.shape[0], 1))
+            scores = plain_scores(measure, position, value, total, length.ravel())
+            arrays["estimate"][index][:, topics] = scores.reshape(shape)
+    for name in ("estimate", "outside_weight"):
+        arrays[name][:, :, ~problem.judged_topic] = np.nan
+    return np.flatnonzero(~np.array(whole)).tolist()
+
+
+def _scores_of(problem: Problem, indices: list[int]) -> Callable[[int, NDArray], Iterator[Arrays]]:
+    """What scores one topic, by the measures at some places, with the estimator of the problem."""
     if problem.list_scores is not None:
         return partial(_of_lists, problem, CollectionLists(problem.frame.collection))
     if isinstance(problem.relevance, JudgedRelevance):
-        return partial(_plain, problem, CollectionLists(problem.frame.collection))
+        measures = [problem.measures[index] for index in indices]
+        return partial(_plain, problem, measures, CollectionLists(problem.frame.collection))
     return partial(_estimated, problem)
 
 
-def _plain(problem: Problem, lists: CollectionLists, topic: int, position) -> Iterator[Arrays]:
-    """Scores from complete columns of relevance; the lists are for what is no sum of these."""
+def _plain(
+    problem: Problem, measures: list[Measure], lists: CollectionLists, topic: int, position
+) -> Iterator[Arrays]:
+    """Scores by a user's functions of relevance, and by what is judged in whole lists."""
     assert isinstance(problem.relevance, JudgedRelevance)
     lengths = problem.frame.rankings.length
-    for measure in problem.measures:
+    for measure in measures:
         if measure.kind in BY_RELEVANCE:
             value, length = problem.relevance.values(topic, measure), lengths[:, topic]
             yield {"estimate": plain_scores(measure, position, value, length=length)}

@@ -70,6 +70,12 @@ class Sample:
         """Frame pairs of a topic."""
         return slice(self.start[topic], self.start[topic + 1])
 
+    def of_topics(self, topic: int | slice) -> slice:
+        """Frame pairs of a topic, or of several that stand together."""
+        if isinstance(topic, slice):
+            return slice(self.start[topic.start], self.start[topic.stop])
+        return self.of_topic(topic)
+
     @property
     def n_runs(self) -> int:
         """Number of contributing runs."""

@@ -75,7 +75,6 @@ def measure(name: str, function: Callable[[NDArray, NDArray], Any]) -> str:
         ("cutoff", "gains"),
         reciprocal_weight,
         partial(_scores, function),
-        lambda _measure, value: _read_only(value),
         bounded=False,
     )
     return name
@@ -85,7 +84,8 @@ def _scores(
     function: Callable, measure: Measure, position, value, total, length, **_
 ) -> NDArray[np.float64]:
     """Scores (run, column) by a function of grades, checked."""
-    scores = np.zeros((len(position), value.shape[1]))
+    scores, total = np.zeros((len(position), value.shape[1])), total.view()
+    total.flags.writeable = False  # for the function, as it is the same for all runs
     for run, size in enumerate(length):
         if not size:
             continue
@@ -106,10 +106,3 @@ def _scores(
             )
         scores[run] = score
     return scores
-
-
-def _read_only(value: NDArray) -> NDArray:
-    """A view that a function cannot write into."""
-    view = value.view()
-    view.flags.writeable = False
-    return view

@@ -30,33 +30,37 @@ def weighted_sum(position, weight, value):
 
 
 @numba.njit(cache=True, nogil=True)
-def best_sum(weight, value):
-    """Sum of ``weight[rank] * value`` over the best ranking of all rows, dims (column,)."""
-    n_columns = value.shape[1]
-    total = np.zeros(n_columns)
-    for column in range(n_columns):
-        own = value[:, column]
-        best = np.sort(own[own > 0])[::-1]
-        for rank in range(min(best.size, weight.size)):
-            total[column] += weight[rank] * best[rank]
+def best_sum(weight, value, start):
+    """Sum of ``weight[rank] * value`` over the best ranking of a topic's rows (topic, column).
+
+    Those of topic t are ``start[t]:start[t + 1]``.
+    """
+    n_topics, n_columns = start.size - 1, value.shape[1]
+    total = np.zeros((n_topics, n_columns))
+    for topic in range(n_topics):
+        for column in range(n_columns):
+            own = value[start[topic] : start[topic + 1], column]
+            best = np.sort(own[own > 0])[::-1]
+            for rank in range(min(best.size, weight.size)):
+                total[topic, column] += weight[rank] * best[rank]
     return total
 
 
 @numba.njit(cache=True, nogil=True)
 def cumulative_at(position, value, cutoff):
-    """Sum of the values down to a fractional ``cutoff[column]``, linear between two ranks."""
+    """Sum of the values down to a fractional ``cutoff[run, column]``, linear between two ranks."""
     n_runs, n_columns = position.shape[0], value.shape[1]
     total = np.zeros((n_runs, n_columns))
-    deepest = 0  # rank from which on no column counts anything
-    for column in range(n_columns):
-        deepest = max(deepest, int(np.ceil(cutoff[column])))
     for run in range(n_runs):
+        deepest = 0  # rank from which on no column counts anything
+        for column in range(n_columns):
+            deepest = max(deepest, int(np.ceil(cutoff[run, column])))
         for rank in range(min(position.shape[1], deepest)):
             row = position[run, rank]
             if row >= 0:
                 # a rank counts whole above the cutoff, in part where the cutoff falls into it
                 for column in range(n_columns):
-                    share = min(1.0, max(0.0, cutoff[column] - rank))
+                    share = min(1.0, max(0.0, cutoff[run, column] - rank))
                     total[run, column] += share * value[row, column]
     return total
 
@@ -120,7 +124,7 @@ def stopping_sum(position, value):
 
 @numba.njit(cache=True, nogil=True)
 def best_precision(position, value, least):
-    """Highest precision at a relevant document from number ``least[column]`` on (run, column)."""
+    """Highest precision at a relevant document from number ``least[run, column]`` on."""
     n_runs, n_columns = position.shape[0], value.shape[1]
     best = np.zeros((n_runs, n_columns))
     found = np.empty(n_columns)  # relevant documents down to the rank
@@ -132,7 +136,7 @@ def best_precision(position, value, least):
                 for column in range(n_columns):
                     if value[row, column] > 0:
                         found[column] += 1.0
-                        if found[column] >= least[column]:
+                        if found[column] >= least[run, column]:
                             best[run, column] = max(best[run, column], found[column] / (rank + 1.0))
     return best
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.measures.measure import Measure
-from bayeseval.measures.table import BY_RELEVANCE, names_of, row_of
+from bayeseval.measures.table import BY_RELEVANCE, OWN, names_of, row_of
 
 
 def rank_weight(measure: Measure, depth: int) -> NDArray[np.floating]:
@@ -59,7 +59,8 @@ def plain_scores(
     ``position`` (run, rank) has the row in ``value`` of the document at a rank, -1 for nothing
     there; ``value`` (pair, column) the relevance of the topic's documents as the measure sees it
     (:func:`relevance`), complete: a column of judgments, or one posterior draw; ``total`` (column,)
-    what the measure takes from the topic, of :func:`topic_total`, by default that of ``value``;
+    what the measure takes from the topic, of :func:`topic_total`, by default that of ``value``, or
+    (run, column) of each run's own topic;
     ``length`` (run,) the number of documents that a run retrieved, by default those with a row. A
     run with nothing retrieved scores 0, and so does every ratio without a relevant document; a
     ratio is at most 1. A measure that needs more than relevances is a ValueError.
@@ -93,11 +94,14 @@ def plain_scores(
     )
 
 
-def topic_total(measure: Measure, value: NDArray) -> NDArray[np.float64] | None:
+def topic_total(
+    measure: Measure, value: NDArray, start: NDArray[np.int64] | None = None
+) -> NDArray[np.float64] | None:
     """What a measure takes from a topic: relevant documents or ideal gain (column,), or nothing.
 
-    Of values (pair, column), as for :func:`plain_scores`; a measure of the user's own takes them
-    all.
+    Of values (pair, column), as for :func:`plain_scores`; or from each of several topics (topic,
+    column), whose pairs lie between the places ``start`` (topic + 1,). A measure of the user's own
+    takes all values of one topic.
 
     Examples
     --------
@@ -105,8 +109,14 @@ def topic_total(measure: Measure, value: NDArray) -> NDArray[np.float64] | None:
     >>> topic_total(parse_measures("AP")[0], np.array([[1.0, 0.0], [1.0, 1.0]]))
     array([2., 1.])
     """
+    if measure.name in OWN:
+        return value
     of_topic = row_of(measure).of_topic
-    return None if of_topic is None else of_topic(measure, value)
+    if of_topic is None:
+        return None
+    if start is not None:
+        return of_topic(measure, value, start)
+    return of_topic(measure, value, np.array([0, len(value)]))[0]
 
 
 def preference_scores(

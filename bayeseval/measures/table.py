@@ -52,12 +52,23 @@ def linear(measure: Measure, position, value, weight, **_) -> NDArray[np.float64
 
 def of_every_run(measure: Measure, position, total, **_) -> NDArray[np.float64]:
     """What the topic has, the same for every run."""
-    return np.repeat(total[None], position.shape[0], axis=0)
+    return for_each_run(total, position)
 
 
-def relevant_number(measure: Measure, value) -> NDArray[np.float64]:
-    """Number of relevant documents (column,)."""
-    return value.sum(axis=0, dtype=np.float64)
+def for_each_run(total: NDArray, position: NDArray) -> NDArray[np.float64]:
+    """What the topic of every run has (run, column), of one topic or of each run's."""
+    return np.broadcast_to(total, (len(position), total.shape[-1])).copy()
+
+
+def relevant_number(measure: Measure, value, start) -> NDArray[np.float64]:
+    """Number of relevant documents (topic, column)."""
+    if start.size == 2:
+        return value.sum(axis=0, dtype=np.float64)[None]
+    number = np.zeros((start.size - 1, value.shape[1]))
+    filled = np.flatnonzero(np.diff(start))
+    if filled.size:
+        number[filled] = np.add.reduceat(value, start[filled], axis=0, dtype=np.float64)
+    return number
 
 
 def average_precision(measure: Measure, position, value, total, **_) -> NDArray[np.float64]:
@@ -75,12 +86,12 @@ def normalised_gain(measure: Measure, position, value, weight, total, **_) -> ND
     return np.minimum(gain, 1.0)
 
 
-def ideal_gain(measure: Measure, value) -> NDArray[np.float64]:
-    """Discounted gain (column,) of the best ranking of all documents."""
+def ideal_gain(measure: Measure, value, start) -> NDArray[np.float64]:
+    """Discounted gain (topic, column) of the best ranking of all documents."""
     from bayeseval.measures.rank_sums import best_sum
 
     reach = value.shape[0] if measure.cutoff is None else min(value.shape[0], measure.cutoff)
-    return best_sum(discounted_gain(reach, measure), value)
+    return best_sum(discounted_gain(reach, measure), value, start)
 
 
 def recall(measure: Measure, position, value, weight, total, **_) -> NDArray[np.float64]:
@@ -95,7 +106,7 @@ def r_precision(measure: Measure, position, value, total, **_) -> NDArray[np.flo
     """Precision at the number of relevant documents."""
     from bayeseval.measures.rank_sums import cumulative_at
 
-    number = np.maximum(total, 1.0)
+    number = for_each_run(np.maximum(total, 1.0), position)
     return cumulative_at(position, value, number) / number
 
 
@@ -176,7 +187,8 @@ def interpolated_precision(measure: Measure, position, value, total, **_) -> NDA
     """Highest precision from a recall on, rounded to a number of documents as trec_eval does."""
     from bayeseval.measures.rank_sums import best_precision
 
-    return best_precision(position, value, np.floor(measure.parameter * total + 0.9))
+    least = np.floor(measure.parameter * for_each_run(total, position) + 0.9)
+    return best_precision(position, value, least)
 
 
 def judged_share(_level, retrieved, grades, _in_pool, _judged_grade) -> np.ndarray:
@@ -229,12 +241,13 @@ class Row:
     # a rank matters
     weight: Callable[[int, Measure], NDArray[np.floating]]
     # (measure, position, value, weight, total, length) -> (run, column): plain score by complete
-    # relevances, ``value`` as the run shows them and ``total`` of the topic by the next column;
-    # ``length`` (run,) counts the documents retrieved, down to the cutoff
+    # relevances, ``value`` as the run shows them and ``total`` by the next column, of one topic
+    # (column,) or of each run's (run, column); ``length`` (run,) counts the documents retrieved,
+    # down to the cutoff
     of_relevance: Callable[..., NDArray[np.float64]] | None = None
-    # (measure, value) -> (column,): relevant number or ideal gain of all documents of the topic;
-    # for a measure of the user's own all their grades, (pair, column)
-    of_topic: Callable[[Measure, NDArray], NDArray[np.float64]] | None = None
+    # (measure, value, start) -> (topic, column): relevant number or ideal gain of all documents of
+    # each topic, those from ``start[t]`` to ``start[t + 1]``
+    of_topic: Callable[[Measure, NDArray, NDArray], NDArray[np.float64]] | None = None
     # (level, retrieved, grades, in_pool, judged_grade) -> (run,): of kind "preference"
     of_lists: Callable[..., NDArray[np.float64]] | None = None
     needs_cutoff: bool = False
