@@ -192,7 +192,8 @@ def alone(listed: list[str]) -> str:
     """What is said of measures that only a model scores."""
     return (
         f"{', '.join(listed)}: no sums of sampled documents estimate this, so the scores are the "
-        "model's alone, with the errors that such models made on other collections"
+        "model's alone, with the errors that such models made on other collections; a run unlike "
+        "those that it is fitted to may be off by more"
     )
 
 
