@@ -321,3 +321,31 @@ def test_a_test_that_cannot_be_made_for_one_pair_is_made_for_the_others():
     others = be.select(collection, runs=["a", "b", "d"])
     alone = be.compare(others, "P@5", **options).sel(measure="P@5")
     np.testing.assert_allclose(pairs.p_tukey[~lost], alone.p_tukey, atol=0.1)
+
+
+@pytest.mark.filterwarnings("ignore:3 of 3 runs lack scores:UserWarning")
+def test_a_reference_with_few_topics_in_common_has_no_test_by_tukey():
+    random = np.random.default_rng(1)
+    of_run = {"a": range(6), "b": range(2, 8), "c": range(4, 10)}
+    rows = [(run, str(topic), random.random()) for run, of in of_run.items() for topic in of]
+    table = pd.DataFrame(rows, columns=["run", "topic", "score"])
+    given = be.read_scores(table, measure="F1")
+    for reference, known in ((None, [True, False, False]), ("c", [False, False])):
+        with pytest.warns(UserWarning, match="without 1 run with too few topics in common"):
+            pairs = be.compare(given, reference=reference, n_permutations=99)
+        assert pairs.p_tukey.notnull().values.tolist() == [known]
+        assert pairs.p_value.notnull().all()
+
+
+def test_measures_that_have_scores_of_few_topics_are_tested_on_these():
+    random = np.random.default_rng(1)
+    rows = [
+        (run, str(topic), measure, random.random())
+        for measure, number in (("AP", 12), ("F1", 5))
+        for topic in range(number)
+        for run in "abc"
+    ]
+    table = pd.DataFrame(rows, columns=["run", "topic", "measure", "score"])
+    both = be.compare(be.read_scores(table), n_permutations=99)
+    alone = be.compare(be.read_scores(table, measure="F1"), n_permutations=99)
+    np.testing.assert_array_equal(both.p_tukey.sel(measure=["F1"]), alone.p_tukey)

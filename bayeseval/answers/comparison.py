@@ -326,8 +326,8 @@ def _by_permutation(
         if of_group is not None:
             groups = of_group[whole]
             units = groups[:, groups.any(axis=0)].T @ units
-        if len(units) > 1 and tested.sum() > 1:  # one topic says nothing of what is random
-            place, both = np.cumsum(tested) - 1, tested[first] & tested[second]
+        place, both = np.cumsum(tested) - 1, tested[first] & tested[second]
+        if len(units) > 1 and both.any():  # one topic says nothing of what is random
             random = np.random.default_rng(random_seed)
             options = {"n_permutations": n_permutations, "random": random}
             row[both] = tukey_randomised(
@@ -345,14 +345,14 @@ def _by_permutation(
 def _scores_from_one(difference: Floats, all_pairs) -> Floats:
     """Scores (topic, run) less those of the run that has most, of differences (topic, comparison).
 
-    Shuffling the scores of a topic does not notice a constant.
+    Shuffling the scores of a topic does not notice a constant. NaN on topics without that run.
     """
     first, second = all_pairs
     n_runs = int(max(first.max(), second.max())) + 1
     known = ~np.isnan(difference)
-    number = [known[:, (first == run) | (second == run)].any(axis=1).sum() for run in range(n_runs)]
-    base = int(np.argmax(number))
-    scores = np.zeros((len(difference), n_runs))
+    has = [known[:, (first == run) | (second == run)].any(axis=1) for run in range(n_runs)]
+    base = int(np.argmax([of_run.sum() for of_run in has]))
+    scores = np.where(has[base][:, None], 0.0, np.full((1, n_runs), np.nan))
     scores[:, first[second == base]] = difference[:, second == base]
     scores[:, second[first == base]] = -difference[:, first == base]
     return scores
