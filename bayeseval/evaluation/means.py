@@ -120,7 +120,7 @@ def mean_over_topics(
         shared = np.maximum(_between_topics(scores, known), 0.0)
         several = (n_topics - 1.0).where(n_topics > 1)
         error = (variance + shared / several / n_topics) ** 0.5
-        _warn_no_spread(mean, error, n_topics)
+        warn_no_spread(mean, error, n_topics)
     outside = scores["outside_weight"]
     result = xr.Dataset(
         {
@@ -144,7 +144,7 @@ def mean_over_topics(
     return result if design_error.notnull().any() else result.drop_vars("design_error")
 
 
-def _warn_no_spread(mean: xr.DataArray, error: xr.DataArray, n_topics: xr.DataArray) -> None:
+def warn_no_spread(mean: xr.DataArray, error: xr.DataArray, n_topics: xr.DataArray) -> None:
     """Say of which runs all topics have the same score, which gives an interval of no length."""
     alike = error <= ROUNDING * np.abs(mean)
     if "run" not in mean.dims or not alike.any():

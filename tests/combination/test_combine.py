@@ -542,6 +542,38 @@ def test_groups_of_topics_add_what_their_spread_adds(small):
     np.testing.assert_allclose(added, spread.transpose("measure", "run") * wider**2, rtol=1e-9)
 
 
+@pytest.mark.parametrize("of_groups", [False, True])
+def test_differences_vary_over_topics_as_in_the_posterior(small, of_groups):
+    sampled, post = small
+    topics = sampled["topic"].to_numpy().tolist()
+    groups = {topic: index // 2 for index, topic in enumerate(topics)} if of_groups else None
+    matrix = be.covariance(sampled, post["measure"].to_numpy().tolist(), estimator="dyn")
+    found, here = (
+        be.combine(of_sample(sampled), post, covariance=matrix, **asked)
+        for asked in ({"population": "topics", "topic_groups": groups}, {})
+    )
+    added = (found.covariance - here.covariance).to_numpy()
+    added = added[:, 0, 0] + added[:, 1, 1] - 2.0 * added[:, 0, 1]
+    scores = post.estimate.drop_vars("topic").coarsen(topic=2 if of_groups else 1).mean()
+    difference = scores.isel(run=0) - scores.isel(run=1)
+    spread = difference.var("topic", ddof=1).mean(("chain", "draw")) / scores.sizes["topic"]
+    wider = scipy.stats.t(scores.sizes["topic"] - 1).ppf(0.95) / scipy.stats.norm.ppf(0.95)
+    np.testing.assert_allclose(added, spread * wider**2, rtol=1e-9)
+
+
+def test_intervals_for_the_population_have_students_quantile_of_their_level(small):
+    sampled, post = small
+    mean = of_sample(sampled, ci_prob=0.99)
+    found, here = be.combine(mean, post, population="topics"), be.combine(mean, post)
+    spread = post.estimate.var("topic", ddof=1).mean(("chain", "draw")) / post.sizes["topic"]
+    longer = scipy.stats.t(post.sizes["topic"] - 1).ppf(0.995) * spread**0.5
+    off, off_here = (abs(one.interval - one.estimate) for one in (found, here))
+    expected = (off_here**2 + longer**2) ** 0.5
+    inside = (found.interval > 0.0) & (found.interval < 1.0)
+    assert inside.any()
+    xr.testing.assert_allclose(off.where(inside), expected.where(inside).transpose(*off.dims))
+
+
 @pytest.mark.parametrize("known", [0, 2])
 def test_a_design_whose_variance_is_nothing_is_not_believed_more_than_the_model(known):
     """So it is where no judged document of a run was found to be relevant ("stat")."""
