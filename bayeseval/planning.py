@@ -31,6 +31,7 @@ from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.estimators.counts import CountsMisfit
 from bayeseval.evaluation import differences, evaluate, scores_by_topic
 from bayeseval.evaluation.looks import ONE_LOOK
+from bayeseval.evaluation.means import warn_no_spread
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scores import TopicsUnjudged, topics_said, warn_unranked
 from bayeseval.experiments import replicate
@@ -186,6 +187,7 @@ def plan(
         mean = _mean_errors(worlds, budgets, summed, listed, several, *request)
     if "design" not in collection.children:
         _warn_complete(collection, judged, mean["half"].to_numpy(), budgets)
+    mean = mean.sel(measure=[measure.label for measure in parsed])
     mean["spread"] *= 1.0 / n_here if population == "topics" else 0.0
     scale = xr.DataArray(n_here / topics, dims="n_topics", coords={"n_topics": topics})
     result = _planned(mean, scale, population, ci_prob)
@@ -212,6 +214,7 @@ def _of_scores(
     score = by_topic["estimate"].where(by_topic["estimate"].notnull().all("run"))
     number = score.notnull().any("run").sum("topic")
     check_several_topics(int(number.min()))
+    warn_no_spread(score.mean("topic"), score.std("topic", ddof=1), number)
     spread = _products((score - score.mean("topic")).fillna(0.0), "topic") / (number - 1)
     topics = [int(number.max())] if n_topics is None else _increasing("n_topics", n_topics)
     scale = xr.DataArray(1.0 / np.array(topics), {"n_topics": topics}, ["n_topics"])
@@ -443,7 +446,9 @@ def _errors(drawn: xr.Dataset, longer: float) -> xr.Dataset:
     """Half-widths, coverage and errors of the samples of one world, of intervals made longer."""
     error = drawn["estimate"] - drawn["truth"]
     half = 0.5 * longer * (drawn["upper"] - drawn["lower"])
-    covered = abs(error) <= half + ROUNDING
+    # bounds of a posterior are not equally far from its mean
+    above = -error <= longer * (drawn["upper"] - drawn["estimate"]) + ROUNDING
+    covered = above & (error <= longer * (drawn["estimate"] - drawn["lower"]) + ROUNDING)
     score = drawn["truth_by_topic"].dropna("topic", how="all")
     deviation = score - score.mean("topic")
     return xr.Dataset(

@@ -341,8 +341,8 @@ def test_labels_of_the_sampled_documents_alone_are_refused(pilot):
 def test_measures_that_only_a_model_scores_are_planned_by_its_intervals(collection):
     few = be.select(collection, runs=collection["run"].to_numpy()[:3].tolist())
     asked = {"budgets": [20, 60], "n_topics": [20, 80], "random_seed": 4}
-    planned = be.plan(few, ["P@10", "RR@10"], **asked)
-    assert planned["measure"].values.tolist() == ["P@10", "RR@10"]
+    planned = be.plan(few, ["RR@10", "P@10"], **asked)
+    assert planned["measure"].values.tolist() == ["RR@10", "P@10"]
     by_dyn = be.plan(few, "P@10", **asked)
     for name in ("half_width", "error", "detectable"):
         np.testing.assert_allclose(planned[name].sel(measure=["P@10"]), by_dyn[name])
@@ -350,6 +350,6 @@ def test_measures_that_only_a_model_scores_are_planned_by_its_intervals(collecti
     assert (of_model.half_width.isel(budget=1) < of_model.half_width.isel(budget=0)).all()
     half = of_model.half_width.transpose("n_topics", ...).to_numpy()
     np.testing.assert_allclose(half[1], half[0] / 2)
-    assert (of_model.coverage > 0.5).all() and (of_model.detectable > 0).all()
+    assert (of_model.coverage > 0.7).all() and (of_model.detectable > 0).all()
     with pytest.raises(ValueError, match="of one look|anytime"):
         be.plan(few, "RR@10", anytime=True, **asked)

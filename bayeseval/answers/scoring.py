@@ -117,7 +117,8 @@ def scores(
         asked |= {"anytime": anytime or None, "half_width": half_width, **options}
         refuse_options_of_collections(measures, **asked)
         over: dict[str, Any] = {"ci_prob": ci_prob, "topic_groups": topic_groups}
-        return mean_over_topics(collection, population="topics", **over)
+        mean = mean_over_topics(collection, population="topics", **over)
+        return with_topics(mean, collection if per_topic else None)
     check_collection(collection)
     check_half_width(half_width)
     anytime = anytime or half_width is not None

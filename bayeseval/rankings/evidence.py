@@ -1,5 +1,6 @@
 """The scores of runs with the covariance of their errors, or with posterior draws."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +9,8 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.origin import check_covariance, check_drawn_together, check_several_draws
 from bayeseval.evaluation.topic_groups import Groups, members, variance_of_groups, warn_of_groups
-from bayeseval.messages import Message, Option
-from bayeseval.rounding import ratio, settled
+from bayeseval.messages import Message, Option, counted
+from bayeseval.rounding import ROUNDING, ratio, settled
 
 Floats = NDArray[np.floating]
 
@@ -180,6 +181,15 @@ def _from_topics(scores: xr.Dataset, topic_groups: Groups | None) -> list[Eviden
             matrix = rows.T @ rows / len(kept) ** 2
         joint = shrunk_covariance(rows)
         evidence.append(Evidence(kept.mean(axis=0), matrix + shared, freedom, None, False, joint))
+    unseen = [np.triu((one.difference != 0.0) & (one.error <= ROUNDING)).sum() for one in evidence]
+    if sum(unseen):
+        first = scores["measure"].to_numpy()[np.argmax(unseen)]
+        warnings.warn(
+            f"topics show no spread, and so no error, of {counted(int(sum(unseen)), 'difference')} "
+            f"between runs, the first by {first}: ranks that rest on these are not to be relied "
+            "on; take more topics",
+            stacklevel=4,
+        )
     return evidence
 
 

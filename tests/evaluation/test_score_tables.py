@@ -250,6 +250,20 @@ def test_comparisons_ranks_and_means_are_those_of_the_collection(known):
                 np.testing.assert_array_equal(found[name], expected[name])
 
 
+def test_means_have_the_scores_of_topics_beside_them(known):
+    given = known[2]
+    found = be.scores(given, per_topic=True)
+    np.testing.assert_array_equal(found["topic_estimate"], given["estimate"])
+
+
+def test_scores_without_spread_are_warned_of():
+    apart = TABLE.assign(score=TABLE["run"].map({"a": 1.0, "b": 0.5}))
+    given = be.read_scores(apart)
+    for call in (be.compare, be.rank, be.scores, be.plan):
+        with pytest.warns(UserWarning, match="topics show no spread"):
+            call(given)
+
+
 def test_what_scores_per_topic_do_not_have_is_refused(known):
     given = known[2]
     for call in (be.compare, be.rank, be.scores, be.plan, evaluation_page):
