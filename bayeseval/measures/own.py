@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.measures.measure import Measure
-from bayeseval.measures.names import BY_INF, canonical_name
+from bayeseval.measures.names import BY_INF, canonical_name, read_alias
 from bayeseval.measures.provided import known_measures
 from bayeseval.measures.table import OWN, Row, reciprocal_weight
 
@@ -64,7 +64,7 @@ def measure(name: str, function: Callable[[NDArray, NDArray], Any]) -> str:
             f"name {name!r} cannot be read in a label; allowed are letters, digits and "
             "underscores, a letter first, such as 'Mine'."
         )
-    ours = canonical_name(name)
+    ours = canonical_name(name) or (read_alias(name) or ("",))[0]  # such as P_10
     if ours or iskeyword(name) or name.lower() in {*known_measures(), *BY_INF}:
         raise ValueError(
             f"name '{name}' means {ours or 'something else'} already; allowed is one that no "

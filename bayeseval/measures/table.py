@@ -180,7 +180,8 @@ def set_f(measure: Measure, position, value, weight, total, length, **_) -> NDAr
     beta = measure.parameter
     assert beta is not None
     whole = length[:, None] + beta * total
-    return (1.0 + beta) * weighted_sum(position, weight, value) / np.maximum(whole, 1.0)
+    found = weighted_sum(position, weight, value)
+    return np.minimum((1.0 + beta) * found / np.maximum(whole, 1.0), 1.0)
 
 
 def interpolated_precision(measure: Measure, position, value, total, **_) -> NDArray[np.float64]:

@@ -77,7 +77,8 @@ def test_it_is_graded_and_its_gains_are_in_its_label():
 
 @pytest.mark.parametrize("name", [
     *("P", "map", "ndcg", "recip_rank", "set_F", "SetAP", "bpm", "MRR", "alpha_nDCG", "xinfAP"),
-    *("lambda", "None", "", "2nd", "Mine@10", "my measure", "Mine(rel=2)", "größe", "_mine", 7),
+    *("P_10", "lambda", "None", "", "2nd", "Mine@10", "my measure", "Mine(rel=2)", "größe"),
+    *("_mine", 7),
 ])  # fmt: skip
 def test_a_name_that_is_taken_or_no_label_can_carry_is_refused(name):
     with pytest.raises(ValueError, match=f"name .*{re.escape(str(name))}.*; allowed"):
