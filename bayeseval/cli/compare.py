@@ -187,9 +187,9 @@ def _combined(
     """Differences of scores by design and model combined, and the scores."""
     import numpy as np
 
+    from bayeseval.answers.scoring import summed_and_listed
     from bayeseval.evaluation import compared_pairs
     from bayeseval.measures.names import parse_measures
-    from bayeseval.measures.table import SUMS
     from bayeseval.rankings.comparisons import equivalence_margins
 
     compared_pairs(collection["run"].to_numpy(), asked["reference"])  # refused before the fit
@@ -198,7 +198,7 @@ def _combined(
     scores = combined(collection, measure, estimated, options, seed, **over)
     pairs = be.rankings.compare_draws(scores, prior=prior, **asked)
     parsed = parse_measures(measure, relevance_level=estimated.relevance_level)
-    summed = [one.label for one in parsed if one.kind in SUMS]
+    summed = summed_and_listed(parsed)[0]
     if summed:
         alone = asked | over | {"equivalence": None}
         by_dyn = be.compare(collection, summed, **alone, **options)

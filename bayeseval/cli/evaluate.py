@@ -79,11 +79,12 @@ def evaluate(
     from bayeseval.tidy import topics_of
 
     written = option.output_format(format, output)
+    combining, level = estimated.estimator == COMBINED, estimated.relevance_level
+    _check_options(combining and not scores, against, seed)
     if scores:
         given = given_scores(scores, measure, output, topic_groups)
-        return _of_scores(given, estimated.ci_prob, topic_groups, written, output)
-    combining, level = estimated.estimator == COMBINED, estimated.relevance_level
-    _check_options(combining, against, seed)
+        asked = {"ci_prob": estimated.ci_prob, "half_width": half_width}
+        return _of_scores(given, asked, topic_groups, written, output)
     if per_topic and (estimated.anytime or half_width):
         raise ValueError("--per-topic: intervals of topics are of one look; leave out --anytime")
     labels = check_measures(measure, level, estimated.estimator)
@@ -138,10 +139,10 @@ def evaluate(
 
 
 def _of_scores(
-    given: Dataset, ci_prob: float, topic_groups: Path | None, written: str, output: Path | None
+    given: Dataset, asked: dict, topic_groups: Path | None, written: str, output: Path | None
 ) -> None:
     """Write the means of scores of another tool."""
-    mean = be.scores(given, ci_prob=ci_prob, topic_groups=groups_of_topics(topic_groups))
+    mean = be.scores(given, **asked, topic_groups=groups_of_topics(topic_groups))
     about = {name: mean.attrs[name] for name in ("estimator", "population", "ci_prob")}
     write_result(as_scores(score_rows(mean), about, written), output)
 

@@ -82,13 +82,12 @@ def write_combined(
     the command's measures, outside, population, ci_prob, relevance_level and format: those that
     people read print the combined scores too.
     """
+    from bayeseval.answers.scoring import summed_and_listed
     from bayeseval.measures.names import parse_measures
-    from bayeseval.measures.table import SUMS
     from bayeseval.tidy import BOUNDS, with_bounds
 
     reason = _why_not_combined(collection, request)
-    parsed = parse_measures(post["measure"].to_numpy().tolist())
-    summed = [measure.label for measure in parsed if measure.kind in SUMS]
+    summed = summed_and_listed(parse_measures(post["measure"].to_numpy().tolist()))[0]
     if not summed:
         reason = reason or "dyn has no estimate of what is no sum of relevances"
     if not reason:
