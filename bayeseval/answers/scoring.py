@@ -180,7 +180,8 @@ def refuse_options_of_collections(measures, **options: object) -> None:
     asked = {"measures": measures} | options
     for name, value in asked.items():
         if value is not None:
-            raise ValueError(f"{name} is for a collection; scores have been given")
+            why = " is for a collection; scores have been given"
+            raise ValueError(Message(Option(name), why))
 
 
 def summed_and_listed(measures: list[Measure]) -> tuple[list[str], list[str]]:

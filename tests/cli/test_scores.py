@@ -60,6 +60,8 @@ REFUSED = [
     ("plan --scores s --budget 5", "--budget does not go with --scores"),
     ("report --scores s --output p --anytime", "--anytime does not go with --scores"),
     ("evaluate --scores s --per-topic", "--per-topic does not go with --scores"),
+    ("evaluate --scores s --seed 3", "--seed goes with --estimator combined"),
+    ("evaluate --scores {0} -m AP --half-width .1", "--half-width is for a collection"),
     ("compare", "Missing argument 'QRELS': .* or --scores"),
     ("report --output p", "Missing argument 'QRELS': .* or --scores"),
     ("rank --scores s", "scores file s does not exist"),
