@@ -32,8 +32,8 @@ def with_more_judgments(
     """Result with ``more_judgments``: about how many until half of an interval is short enough.
 
     They are further documents of each topic, in the order of the list: 0 where the interval is
-    short enough, NaN where there is none. Lengths are taken to fall as the variance falls that is
-    expected of the measure, over all contributing runs.
+    short enough, NaN where there is none. The lengths are taken to fall as the expected standard
+    error of the measure over all contributing runs.
     ``half_width`` is one number, or one for every interval.
     """
     check_one_sample(collection, "further judgments are of one sample")
