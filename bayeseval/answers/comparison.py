@@ -82,12 +82,11 @@ def compare(
         Compare every run with this one; by default all pairs.
     population : {"sample", "topics"}, optional
     ci_prob : float
-        Coverage of each interval by itself; they are not adjusted.
+        Coverage of each interval by itself.
     equivalence : float or mapping of measure to float, optional
         Largest difference, in the units of the measure, that has no practical meaning.
     anytime : bool
-        Intervals and p values that hold at every look while an order is judged, by ``stat`` or
-        ``dyn`` for these topics.
+        Intervals and p values that hold at every look, as for :func:`scores`.
     prior : {"normal", "flat"}, optional
         Of ``probability_better``; see :func:`rankings.rank_probabilities`.
     n_permutations : int
@@ -117,8 +116,8 @@ def compare(
     Raises
     ------
     ValueError
-        As :func:`evaluate`; an unknown run, population or prior; fewer than two runs; for the
-        population of topics a measure with scores on fewer than two.
+        As :func:`evaluate`; an unknown run or prior; fewer than two runs; for the population of
+        topics scores on fewer than two.
 
     References
     ----------
@@ -159,10 +158,36 @@ def compare(
             return _combined(source, measures, asked, prior=prior, **of_draws)
         options = with_labels(options, labels) | {"random_seed": random_seed}
         of_pairs = partial(differences, source, measures, estimator=estimator, **options)
-    runs = source["run"].to_numpy()
-    pairs = compared_pairs(runs, reference)
-    all_pairs = _turned(compared_pairs(runs), pairs[1])
+    pairs = compared_pairs(source["run"].to_numpy(), reference)
+    all_pairs = _turned(compared_pairs(source["run"].to_numpy()), pairs[1])
     every = of_pairs(pairs=all_pairs, ci_prob=ci_prob, **over)
+    tests = {"prior": prior or "normal", "n_permutations": n_permutations}
+    result = _with_tests(
+        every, pairs, all_pairs, random_seed, **of_draws, anytime=anytime,
+        topic_groups=topic_groups, **tests,
+    )  # fmt: skip
+    if not anytime or reference is None or isinstance(source, xr.Dataset):
+        return result
+    limit = 0.0 if equivalence is None else result["equivalence"]
+    return with_more_judgments(result, source, abs(result["estimate"] + limit))
+
+
+def _with_tests(
+    every: xr.Dataset,
+    pairs,
+    all_pairs,
+    random_seed: int,
+    *,
+    reference: str | None,
+    ci_prob: float,
+    equivalence,
+    anytime: bool,
+    topic_groups: Groups | None,
+    prior: str,
+    n_permutations: int,
+) -> xr.Dataset:
+    """Differences of the compared ``pairs``, of those ``every`` pair has, with their tests."""
+    n_runs = int(max(all_pairs[0].max(), all_pairs[1].max())) + 1
     found = every.isel(comparison=np.isin(all_pairs[1], pairs[1]))
     _check_topics(found)
     margins = equivalence_margins(equivalence, found["measure"].to_numpy())
@@ -171,12 +196,12 @@ def compare(
     tested = partial(_tested, found, ci_prob, anytime)
     shuffled = topic_groups, n_permutations
     z = studentised(*tested(estimate))
-    p_tukey = _tukey(z, found, every, (pairs, all_pairs), runs, shuffled, random_seed)
+    p_tukey = _tukey(z, found, every, (pairs, all_pairs), n_runs, shuffled, random_seed)
     p_value = student_p(*tested(estimate))
-    weights, prior = None, prior or "normal"
+    weights = None
     if prior == "normal":
         of_measures = zip(*_arrays(every), strict=True)
-        weights = [prior_weights(*one, n_runs=runs.size) for one in of_measures]
+        weights = [prior_weights(*one, n_runs=n_runs) for one in of_measures]
     over_topics = found["difference"].std("topic", ddof=1, skipna=True).transpose(*DIMS).to_numpy()
     result = found.drop_vars("difference").drop_dims("topic", errors="ignore").assign(
         probability_better=(DIMS, probability_better(estimate, error, freedom, weights)),
@@ -187,12 +212,9 @@ def compare(
     )  # fmt: skip
     about = {"prior": prior, "reference": reference or "", "n_permutations": n_permutations}
     result = result.assign_attrs(about)
-    if margins is not None:
-        result = _equivalent(result, estimate, error, freedom, margins, tested)
-    if not anytime or reference is None or isinstance(source, xr.Dataset):
+    if margins is None:
         return result
-    limit = 0.0 if margins is None else result["equivalence"]
-    return with_more_judgments(result, source, abs(result["estimate"] + limit))
+    return _equivalent(result, estimate, error, freedom, margins, tested)
 
 
 def _combined(
@@ -232,7 +254,7 @@ def _tested(
     return z, np.where(np.isnan(z), np.nan, 1.0), np.full(z.shape, np.inf)
 
 
-def _tukey(z: Floats, found, every, pairs, runs: NDArray, shuffled, random_seed: int) -> Floats:
+def _tukey(z: Floats, found, every, pairs, n_runs: int, shuffled, random_seed: int) -> Floats:
     """Tukey's adjusted p values (measure, comparison) of the differences ``found``.
 
     ``z`` are their normal quantiles; ``every`` has all pairs; ``pairs`` are the positions of both;
@@ -246,7 +268,7 @@ def _tukey(z: Floats, found, every, pairs, runs: NDArray, shuffled, random_seed:
         return _by_permutation(every["difference"], all_pairs, compared, topic_groups, randomised)
     if np.isnan(error).all():
         return np.full(error.shape, np.nan)
-    matrix = [_of_pairs(of_measure, all_pairs, runs.size) for of_measure in _arrays(every)[1]]
+    matrix = [_of_pairs(of_measure, all_pairs, n_runs) for of_measure in _arrays(every)[1]]
     return _by_joint_normal(z, error, matrix, compared, random_seed)
 
 

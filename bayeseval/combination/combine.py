@@ -64,8 +64,7 @@ def combine(
     population : {"sample", "topics"}
         These topics, or the population that they represent, which adds the variance over topics
         that the model's posterior expects: ``post`` has scores per topic then (``over=None``).
-    topic_groups : mapping, Series or DataArray of topic to group, optional
-        As for :func:`mean_over_topics`.
+    topic_groups : mapping of topic to group, optional
     constants : mapping of group to mapping, optional
         Other ``near_ratio``, ``design_ratio``, ``far_sd`` and ``far_weight`` of the groups
         "contributed" (the model was fitted to the run) and "new".

@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayeseval.collection.choices import check_several_topics
 from bayeseval.evaluation.means import spread_over_topics, warn_no_spread
 from bayeseval.evaluation.topic_groups import Groups, members
 from bayeseval.measures.names import parse_measures
@@ -39,6 +40,7 @@ def for_population(
     from scipy.special import ndtri
 
     draws = post["estimate"].sel({name: scores[name] for name in ("measure", "run")})
+    check_several_topics(int(draws.notnull().any([*DRAWS, "measure", "run"]).sum()))
     spread, freedom = spread_over_topics(draws, draws.mean("topic", skipna=True), topic_groups)
     spread, freedom = (one.mean(DRAWS).transpose("measure", "run") for one in (spread, freedom))
     warn_no_spread(scores["estimate"], spread**0.5, draws.notnull().any(DRAWS).sum("topic"))

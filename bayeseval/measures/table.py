@@ -188,6 +188,7 @@ def interpolated_precision(measure: Measure, position, value, total, **_) -> NDA
     """Highest precision from a recall on, rounded to a number of documents as trec_eval does."""
     from bayeseval.measures.rank_sums import best_precision
 
+    assert measure.parameter is not None
     least = np.floor(measure.parameter * for_each_run(total, position) + 0.9)
     return best_precision(position, value, least)
 
