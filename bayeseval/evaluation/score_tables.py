@@ -107,6 +107,11 @@ def read_scores(
     _warn_lacking(found["estimate"], "a task of which a run lacks a topic has no score of it")
     if isinstance(topic_groups, str):
         task = rows.drop_duplicates(topics)["group"].tolist()
+        if len(set(task)) < 2:
+            raise ValueError(
+                f"topic_groups: column '{topic_groups}' has one task; two or more are needed, "
+                "since tasks are what is random"
+            )
     else:
         task = _tasks(topic_groups, found["topic"].to_numpy())
     return _of_tasks(found, task)
