@@ -3,17 +3,41 @@
 The pool is the standard library's: joblib offers processes and a cache, which nothing here needs.
 """
 
+import hashlib
 import os
+import pickle
+import platform
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    as_completed,
+)
+from contextlib import closing, contextmanager
+from contextvars import ContextVar
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+import xarray as xr
+
+from bayeseval.collection.storage import restored
 from bayeseval.progress import track
+from bayeseval.whole_file import expanded_path, whole_file
+
+_ON_WORKER = ContextVar("one of many workers", default=False)
 
 
 def usable_processors() -> int:
-    """Number of processors that this process may use."""
+    """Number of processors that this process, or this one of many workers, may use."""
+    if _ON_WORKER.get():
+        return 1
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -57,3 +81,156 @@ def in_order[Task, Answer](
         finally:  # where a task failed, or nobody wants the rest
             for future in begun:
                 future.cancel()
+
+
+def check_executor(executor: Any) -> None:
+    """Refuse what is neither an executor nor a client of dask."""
+    if not (executor is None or isinstance(executor, Executor) or hasattr(executor, "scatter")):
+        raise TypeError(
+            "executor must be a concurrent.futures.Executor or a dask.distributed.Client, not a "
+            f"{type(executor).__name__}"
+        )
+
+
+def in_chunks(
+    function: Callable,
+    shared: tuple,
+    tasks: Sequence,
+    description: str,
+    executor: Any = None,
+    keep: str | os.PathLike | None = None,
+) -> Iterator[Any]:
+    """Yield ``function(*shared, task)`` for each task in turn, here or by an executor.
+
+    An executor is a ``concurrent.futures.Executor`` or a ``dask.distributed.Client``; None is this
+    process, one task after the other. The function stands in a module, and what it is given can be
+    pickled; seeds are in the tasks, so that answers do not depend on who finds them. ``shared``
+    goes to every worker of a Client once, and along with each task to those of an Executor, which
+    takes 10 ms for a collection of 100,000 pairs.
+
+    With a folder to ``keep`` them in, answers are Datasets, and files as soon as they are there,
+    whose names are checksums of the version, the function, ``shared`` and the task. Answers that
+    have a file are read.
+    """
+    import scipy.linalg  # noqa: F401  its BLAS must be loaded to be limited
+
+    check_executor(executor)
+    files = [None] * len(tasks) if keep is None else _files(keep, function, shared, tasks)
+    missing = {n: tasks[n] for n, file in enumerate(files) if file is None or not file.exists()}
+    ready: dict[int, Any] = {}
+    with one_blas_thread(), closing(_as_found(function, shared, missing, executor)) as found:
+        for turn, file in enumerate(track(files, description)):
+            while turn in missing and turn not in ready:
+                try:
+                    number, ready[number] = next(found)
+                except (BrokenExecutor, CancelledError) as error:
+                    raise BrokenExecutor(_killed(files, keep)) from error
+                if files[number] is not None:
+                    with whole_file(files[number]) as part:
+                        ready[number].to_netcdf(part, engine="h5netcdf")
+            if turn in missing:
+                yield ready.pop(turn)
+            else:
+                yield restored(xr.load_dataset(file, engine="h5netcdf")).drop_encoding()
+
+
+def _as_found(
+    function: Callable, shared: Any, tasks: dict[int, Any], executor: Any
+) -> Iterator[tuple[int, Any]]:
+    """Numbers of tasks and their answers, as soon as these are there."""
+    if executor is None:
+        for number, task in tasks.items():
+            yield number, function(*shared, task)
+        return
+    if not isinstance(executor, Executor):
+        shared = executor.scatter([shared], broadcast=True, hash=False)[0]
+        executor = executor.get_executor(pure=False)
+    numbers = {
+        executor.submit(_on_worker, _process(), function, shared, task): number
+        for number, task in tasks.items()
+    }
+    repeated: dict = {}  # a warning of many tasks is given once
+    try:
+        for future in as_completed(list(numbers)):
+            answer, caught = future.result()
+            for warning in caught:
+                warnings.warn_explicit(*warning, registry=repeated)
+            yield numbers.pop(future), answer
+    finally:  # where a task failed, or nobody wants the rest
+        for future in numbers:
+            future.cancel()
+
+
+def _killed(files: list[Path | None], keep: Any) -> str:
+    """Say that a worker was killed, and what is not lost."""
+    known = "no chunk is kept, as it would be in a folder keep="
+    if keep is not None:
+        number = sum(file is not None and file.exists() for file in files)
+        known = f"{number} of {len(files)} chunks are kept in {keep}"
+    return (
+        f"a worker was killed, often because memory ran out; {known}; the same call with a new "
+        "executor goes on from the kept ones"
+    )
+
+
+def _on_worker(home: tuple[str, int], function: Callable, shared: tuple, task: Any) -> tuple:
+    """Answer to a task, by one core, and the warnings that another process would not see."""
+    from threadpoolctl import threadpool_limits
+
+    before = _ON_WORKER.set(True)
+    try:
+        if _process() == home:  # a thread, where warnings are given at once
+            return function(*shared, task), []
+        import scipy.linalg  # noqa: F401
+
+        threadpool_limits(limits=1, user_api="blas")
+        with warnings.catch_warnings(record=True, action="always") as caught:
+            answer = function(*shared, task)
+        return answer, [(w.message, w.category, w.filename, w.lineno) for w in caught]
+    finally:
+        _ON_WORKER.reset(before)
+
+
+def _process() -> tuple[str, int]:
+    """Which process of which machine this is."""
+    return platform.node(), os.getpid()
+
+
+def _files(keep: Any, function: Callable, shared: tuple, tasks: Sequence) -> list[Path]:
+    """Files of the answers to tasks, in a folder that is made where it is missing."""
+    folder = expanded_path(keep)
+    folder.mkdir(exist_ok=True)
+    common = hashlib.sha256()
+    name = function.__name__.strip("_")
+    _add(common, (version("bayeseval"), function.__module__, name, shared))
+    files = []
+    for task in tasks:
+        checksum = common.copy()
+        _add(checksum, task)
+        files.append(folder / f"{name}-{checksum.hexdigest()[:20]}.nc")
+    return files
+
+
+def _add(checksum: Any, value: Any) -> None:
+    """Add a value to a checksum that is the same in every process, as pickles are not."""
+    if isinstance(value, xr.DataTree):
+        value = {node.path: node.to_dataset(inherit=False) for node in value.subtree}
+    elif isinstance(value, xr.DataArray):
+        value = value.to_dataset(name="values of an array")
+    if isinstance(value, xr.Dataset):
+        value = (dict(value.variables), value.attrs)
+    elif isinstance(value, xr.Variable):
+        value = (value.dims, value.to_numpy(), value.attrs)
+    if isinstance(value, dict):
+        value = tuple(value.items())
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        checksum.update(f"{value.dtype.str} {value.shape}".encode())
+        checksum.update(np.ascontiguousarray(value).data)
+    elif isinstance(value, list | tuple | np.ndarray):
+        checksum.update(f"{len(value)} of".encode())
+        for part in value:
+            _add(checksum, part)
+    elif value is None or isinstance(value, str | int | float):
+        checksum.update(f"{value!r},".encode())
+    else:
+        checksum.update(pickle.dumps(value))

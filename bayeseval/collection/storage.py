@@ -102,7 +102,7 @@ def open_collection(path, *, chunks: dict | None = None) -> xr.DataTree:
     if chunks is None:
         with collection:
             collection = collection.load()
-    nodes = {path: _restored(node) for path, node in datasets(collection).items()}
+    nodes = {path: restored(node) for path, node in datasets(collection).items()}
     collection = xr.DataTree.from_dict(nodes)
     check_collection(collection)
     return collection
@@ -129,7 +129,8 @@ def _check_target(path: Path) -> None:
         )
 
 
-def _restored(dataset: xr.Dataset) -> xr.Dataset:
+def restored(dataset: xr.Dataset) -> xr.Dataset:
+    """Dataset as it was before it was saved: texts as arrays of text, attrs as plain values."""
     text = {
         name: (variable.dims, same_strings(variable.values), variable.attrs)
         for name, variable in dataset.variables.items()

@@ -5,9 +5,11 @@ import xarray as xr
 
 from bayeseval.designs import draw, reveal
 from bayeseval.evaluation import evaluate, mean_over_topics
-from bayeseval.progress import track
+from bayeseval.processors import in_chunks
 from bayeseval.rounding import ROUNDING
 from bayeseval.tidy import BOUNDS, with_bounds
+
+CHUNK = 20  # samples that are scored together
 
 
 def replicate(
@@ -21,11 +23,13 @@ def replicate(
     ci_prob: float = 0.9,
     relevance_level: int = 1,
     unjudged: str = "error",
+    executor=None,
+    keep=None,
 ) -> xr.Dataset:
     """Mean scores of every run under many samples of one design, and the true means.
 
     The design comes from the contributing runs alone; runs added later (``dual_runs``) are only
-    measured. Replicates are columns of the same arrays, scored together in chunks.
+    measured. Replicates are columns of the same arrays, scored together in chunks of 20.
 
     Parameters
     ----------
@@ -47,6 +51,10 @@ def replicate(
         Least grade that counts as relevant.
     unjudged : {"error", "nonrelevant"}
         As for ``reveal``.
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
+        Processes, here or on other machines, that score the chunks; the numbers stay the same.
+    keep : str or Path, optional
+        Folder in which finished chunks are files; the same call goes on from those that are there.
 
     Returns
     -------
@@ -76,21 +84,20 @@ def replicate(
     >>> dict(result.estimate.sizes)
     {'estimator': 1, 'measure': 1, 'run': 3, 'replicate': 5}
     """
-    names = [_name(estimator) for estimator in estimators]
     truth = evaluate(
         collection, measures, estimator="assumed", relevance_level=relevance_level
     ).estimate
     selected = draw(design, n_replicates=n_replicates, random_seed=random_seed)
-    parts: list[list[xr.Dataset]] = [[] for _ in estimators]
-    for first in track(range(0, n_replicates, 20), f"{n_replicates} samples"):
-        chunk = selected.isel(replicate=slice(first, first + 20))
-        sampled = reveal(collection, design, chunk, unjudged=unjudged)
-        for part, estimator in zip(parts, estimators, strict=True):
-            part.append(
-                _mean_scores(sampled, measures, estimator, relevance_level, ci_prob, random_seed)
-            )
-    joined = [xr.concat(part, dim="replicate") for part in parts]
-    result = xr.concat(joined, dim="estimator").assign_coords(estimator=names)
+    options = (estimators, relevance_level, ci_prob, random_seed, unjudged)
+    parts = in_chunks(
+        scored_samples,
+        (collection, design, measures, *options),
+        [selected[first : first + CHUNK] for first in range(0, n_replicates, CHUNK)],
+        f"{n_replicates} samples",
+        executor,
+        keep,
+    )
+    result = xr.concat(list(parts), dim="replicate")
     return result.assign(
         truth=truth.mean("topic"),
         truth_by_topic=truth,
@@ -102,6 +109,30 @@ def replicate(
         seed=int(random_seed),
         ci_prob=ci_prob,
     )
+
+
+def scored_samples(
+    collection: xr.DataTree,
+    design: xr.Dataset,
+    measures,
+    estimators: list,
+    relevance_level: int,
+    ci_prob: float,
+    random_seed: int,
+    unjudged: str,
+    selected: xr.DataArray,
+) -> xr.Dataset:
+    """Means with intervals (estimator, replicate, measure, run) of samples of a design."""
+    sampled = reveal(collection, design, selected, unjudged=unjudged)
+    parts = []
+    for estimator in estimators:
+        name, predictor = (estimator, None) if isinstance(estimator, str) else estimator
+        how = {"relevance_level": relevance_level, "random_seed": random_seed}
+        scores = evaluate(sampled, measures, estimator=name, predictor=predictor, **how)
+        mean = with_bounds(mean_over_topics(scores, ci_prob=ci_prob))
+        parts.append(mean[["estimate", "standard_error", *BOUNDS]].drop_attrs(deep=False))
+    result = xr.concat(parts, dim="estimator")
+    return result.assign_coords(estimator=[_name(estimator) for estimator in estimators])
 
 
 def error_summary(
@@ -186,20 +217,6 @@ def _name(estimator) -> str:
     name, predictor = estimator
     parts = [predictor] if isinstance(predictor, str) else list(predictor)
     return ":".join([name, *map(str, parts)])
-
-
-def _mean_scores(sampled, measures, estimator, relevance_level, ci_prob, random_seed) -> xr.Dataset:
-    name, predictor = (estimator, None) if isinstance(estimator, str) else estimator
-    scores = evaluate(
-        sampled,
-        measures,
-        estimator=name,
-        predictor=predictor,
-        relevance_level=relevance_level,
-        random_seed=random_seed,
-    )
-    mean = with_bounds(mean_over_topics(scores, ci_prob=ci_prob))
-    return xr.Dataset({name: mean[name] for name in ("estimate", "standard_error", *BOUNDS)})
 
 
 def _summary(result: xr.Dataset, n_topics: int) -> xr.Dataset:
