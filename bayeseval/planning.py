@@ -1,8 +1,10 @@
 """How many documents to judge, of how many topics: expected errors, by simulation."""
 
+import itertools
 import math
 import warnings
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -34,13 +36,13 @@ from bayeseval.evaluation.looks import ONE_LOOK
 from bayeseval.evaluation.means import warn_no_spread
 from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scores import TopicsUnjudged, topics_said, warn_unranked
-from bayeseval.experiments import replicate
+from bayeseval.experiments.replicate import CHUNK, scored_samples
 from bayeseval.experiments.worlds import posterior_worlds
 from bayeseval.frame.frame import Frame
 from bayeseval.measures.names import parse_measures
 from bayeseval.messages import Message, Option
 from bayeseval.posterior.modelled import check_modelled
-from bayeseval.progress import track
+from bayeseval.processors import check_executor, in_chunks
 from bayeseval.rankings.comparisons import compare_draws
 from bayeseval.rounding import ROUNDING
 from bayeseval.tidy import BOUNDS, with_bounds
@@ -68,6 +70,8 @@ def plan(
     n_worlds: int = 6,
     n_samples: int = 4,
     random_seed: int | None = None,
+    executor=None,
+    keep=None,
 ) -> xr.Dataset:
     r"""Expected errors of new samples, by the number of judgments and of topics.
 
@@ -105,6 +109,8 @@ def plan(
     n_worlds, n_samples, random_seed : int
         Worlds and samples of each (with known truth one world with all samples). A collection
         needs ``budgets`` and ``random_seed``.
+    executor, keep
+        As for :func:`experiments.replicate`; a chunk is up to 20 samples of one world and budget.
 
     Returns
     -------
@@ -165,6 +171,7 @@ def plan(
     check_whole_numbers(0, random_seed=random_seed)
     assert random_seed is not None
     check_whole_numbers(1, n_worlds=n_worlds, n_samples=n_samples)
+    check_executor(executor)
     budgets = _increasing("budgets", budgets)
     judged = _judged_topics(collection, population)
     n_here = judged.size
@@ -176,15 +183,14 @@ def plan(
     if n_here < collection.sizes["topic"]:
         worlds = [select(world, topics=judged.tolist()) for world in worlds]
     samples = n_samples if len(worlds) > 1 else n_worlds * n_samples
-    named = estimator if predictor is None else (estimator, predictor)
-    options = {"estimators": [named], "n_replicates": samples, "ci_prob": ci_prob}
+    options = {"estimator": estimator, "predictor": predictor, "ci_prob": ci_prob}
     options |= {"relevance_level": relevance_level, "anytime": anytime}
+    request = Request(worlds, label_names(collection), samples, int(random_seed), options)
     with topics_said(), warnings.catch_warnings():
         if "design" in collection.children:  # a world of a model is unlike the pilot's
             warnings.simplefilter("ignore", CountsMisfit)
         several = population == "sample" and collection.sizes["run"] > 1
-        request = (label_names(collection), random_seed, options)
-        mean = _mean_errors(worlds, budgets, summed, listed, several, *request)
+        mean = _mean_errors(request, budgets, summed, listed, several, (executor, keep))
     if "design" not in collection.children:
         _warn_complete(collection, judged, mean["half"].to_numpy(), budgets)
     mean = mean.sel(measure=[measure.label for measure in parsed])
@@ -313,152 +319,167 @@ def _warn_complete(
     )
 
 
-def _orders(worlds: list[xr.DataTree], budget: int, labels: list[str]) -> list[xr.Dataset]:
-    """The order of every world, to be judged to a budget; samples shuffle it anew."""
-    return [order(world, budget=budget, labels=labels, random_seed=0) for world in worlds]
+class Request(NamedTuple):
+    """What the samples of all budgets have in common."""
+
+    worlds: list[xr.DataTree]
+    labels: list[str]
+    n_samples: int  # of each world
+    seed: int
+    options: dict
+
+    def drawn(
+        self, budget: int, place: int, number: int
+    ) -> tuple[xr.DataTree, xr.Dataset, xr.DataArray]:
+        """A world, its order judged to a budget, and samples, which shuffle that anew.
+
+        The seeds are the same for all budgets, which are compared.
+        """
+        world = self.worlds[place]
+        design = order(world, budget=budget, labels=self.labels, random_seed=0)
+        drawn = draw(design, n_replicates=number, random_seed=self.seed + place)
+        return world, design, drawn
+
+    def one(self, task: tuple[int, int, int], number: int) -> tuple[xr.DataTree, xr.Dataset]:
+        """One of so many samples of a budget and a world, and the order that it is of."""
+        budget, place, one = task
+        world, design, drawn = self.drawn(budget, place, number)
+        return reveal(world, design, drawn.isel(replicate=one)), design
+
+    def few(self) -> int:
+        """Samples of each world where a sample takes long."""
+        return -(-LEAST_SAMPLES // len(self.worlds))
 
 
 def _mean_errors(
-    worlds: list[xr.DataTree],
+    request: Request,
     budgets: list[int],
     summed: list[str],
     listed: list[str],
     several: bool,
-    *request,
+    by: tuple,
 ) -> xr.Dataset:
     """Errors of the samples of every budget, mean over the worlds, and their judgments.
 
     Of measures that sums of sampled documents estimate, and of others, which only a model scores;
     with half-widths of differences where there are ``several`` runs to compare.
     """
+
+    def found(function, measures: list[str], samples: range, said: str) -> list[xr.Dataset]:
+        tasks = list(itertools.product(budgets, range(len(request.worlds)), samples))
+        return list(in_chunks(function, (request, measures), tasks, said, *by))
+
     parts = []
     if summed:
-        parts.append(_errors_of_sums(worlds, budgets, summed, *request))
+        sums = found(_sums, summed, range(0, request.n_samples, CHUNK), "planning")
+        parts.append(_averaged(request, budgets, summed, sums))
         if several:
-            halves = _difference_widths(worlds, budgets, summed, *request)
-            parts[0] = parts[0].assign(difference_half=halves)
+            few = range(min(request.n_samples, request.few()))
+            widths = found(_difference_widths, summed, few, "planning differences")
+            of_budget = itertools.batched(widths, len(widths) // len(budgets))
+            halves = [xr.concat(each, "sample").mean("sample") for each in of_budget]
+            half = xr.concat(halves, "budget")["difference_half"].median("comparison")
+            parts[0] = parts[0].assign(difference_half=half)
     if listed:
-        parts.append(_errors_by_model(worlds, budgets, listed, *request))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of single samples
+            modelled = found(_by_model, listed, range(request.few()), "planning with a model")
+        parts.append(_averaged(request, budgets, listed, modelled))
     known: dict = {"data_vars": "minimal", "coords": "minimal", "compat": "override"}
     return xr.concat(parts, "measure", join="exact", **known)
 
 
-def _errors_by_model(
-    worlds: list[xr.DataTree],
-    budgets: list[int],
-    measures: list[str],
-    labels: list[str],
-    seed: int,
-    options: dict,
-) -> xr.Dataset:
-    """Errors of measures that only a model scores, which is fitted to six samples of a budget."""
-    asked = {name: options[name] for name in ("ci_prob", "relevance_level")}
-    asked |= {"estimator": COMBINED, "draws": DRAWS_OF_PLAN, "random_seed": seed}
-    number, parts = -(-LEAST_SAMPLES // len(worlds)), []
-    judged = {"estimator": "assumed", "relevance_level": options["relevance_level"]}
-    truths = [evaluate(world, measures, **judged)["estimate"] for world in worlds]
-    for budget in track(budgets, "planning with a model"):
-        of_worlds, designs = [], _orders(worlds, budget, labels)
-        for place, (world, design, truth) in enumerate(zip(worlds, designs, truths, strict=True)):
-            drawn = draw(design, n_replicates=number, random_seed=seed + place)
-            samples = [reveal(world, design, drawn.isel(replicate=one)) for one in range(number)]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of single samples
-                found = [scores(sampled, measures, **asked) for sampled in samples]
-            means = xr.concat(
-                [with_bounds(one)[[*BOUNDS, "estimate"]] for one in found], "replicate"
-            )
-            about = {"truth": truth.mean("topic"), "truth_by_topic": truth}
-            errors = _errors(means.assign(about), 1.0)
-            if means.sizes["run"] > 1:
-                pairs = [compare_draws(one, ci_prob=asked["ci_prob"]) for one in found]
-                length = [one["interval"].diff("ci_bound").isel(ci_bound=0) for one in pairs]
-                half = 0.5 * xr.concat(length, "replicate", coords="minimal", compat="override")
-                half = half.mean("replicate").median("comparison")
-                errors = errors.assign(difference_half=half.drop_vars("ci_bound"))
-            of_worlds.append(errors)
-        number_judged = float(designs[0]["stratum_sample_size"].sum())
-        mean = xr.concat(of_worlds, "world").mean("world")
-        parts.append(mean.assign(judgments=number_judged, length_ratio=1.0))
-    return xr.concat(parts, "budget").assign_coords(budget=budgets)
+def _sums(request: Request, measures: list[str], task: tuple[int, int, int]) -> xr.Dataset:
+    """Means with intervals (measure, run, replicate) of a chunk of samples, from the first on."""
+    budget, place, first = task
+    world, design, drawn = request.drawn(budget, place, request.n_samples)
+    options = request.options
+    named = options["estimator"]
+    named = named if options["predictor"] is None else (named, options["predictor"])
+    how = (options["relevance_level"], options["ci_prob"], request.seed + place, "error")
+    scored = scored_samples(world, design, measures, [named], *how, drawn[first : first + CHUNK])
+    longer = 1.0
+    if options["anytime"]:
+        quantile = normal_quantile(options["ci_prob"])
+        longer = float(anytime_ratio(quantile, information(design)))
+    return _judged(scored.isel(estimator=0, drop=True), design, longer)
 
 
-def _errors_of_sums(
-    worlds: list[xr.DataTree],
-    budgets: list[int],
-    measures: list[str],
-    labels: list[str],
-    seed: int,
-    options: dict,
-) -> xr.Dataset:
-    """Errors of the samples of every budget, mean over the worlds, and their judgments."""
-    parts, options = [], options.copy()
-    anytime, quantile = options.pop("anytime"), normal_quantile(options["ci_prob"])
-    for budget in track(budgets, "planning"):
-        designs = _orders(worlds, budget, labels)
-        longer = float(anytime_ratio(quantile, information(designs[0]))) if anytime else 1.0
-        drawn = [
-            # the seeds are the same for all budgets, which are compared
-            replicate(world, design, measures, random_seed=seed + place, **options)
-            for place, (world, design) in enumerate(zip(worlds, designs, strict=True))
-        ]
-        drawn = [_errors(one.isel(estimator=0, drop=True), longer) for one in drawn]
-        errors = xr.concat(drawn, "world").assign(length_ratio=longer)
-        number = float(designs[0]["stratum_sample_size"].sum())
-        parts.append(errors.mean("world").assign(judgments=number))
-    return xr.concat(parts, "budget").assign_coords(budget=budgets)
+def _judged(scored: xr.Dataset, design: xr.Dataset, longer: float) -> xr.Dataset:
+    """Scores of samples with the judgments of each, and how much longer their intervals are."""
+    judgments = float(design["stratum_sample_size"].sum())
+    return scored.assign_attrs(judgments=judgments, length_ratio=longer)
 
 
 def _difference_widths(
-    worlds: list[xr.DataTree],
-    budgets: list[int],
-    measures: list[str],
-    labels: list[str],
-    seed: int,
-    options: dict,
-) -> xr.DataArray:
-    """Half-widths (budget, measure) of intervals of differences, median of the pairs of runs.
+    request: Request, measures: list[str], task: tuple[int, int, int]
+) -> xr.Dataset:
+    """Half-widths (measure, comparison) of intervals of differences in one sample.
 
-    The mean over at most 6 samples (one of each world), of at most 20 runs, to save time.
+    Of at most 20 runs, to save time.
     """
-    n_runs = worlds[0].sizes["run"]
+    sampled, _ = request.one(task, min(request.n_samples, request.few()))
+    n_runs = sampled.sizes["run"]
     runs = np.unique(np.linspace(0, n_runs - 1, min(n_runs, 20)).astype(int))
     first, second = np.triu_indices(runs.size, k=1)
-    number = min(options["n_replicates"], -(-LEAST_SAMPLES // len(worlds)))
-    (named,) = options["estimators"]
-    name, predictor = (named, None) if isinstance(named, str) else named
-    request = {"estimator": name, "predictor": predictor, "random_seed": seed}
-    request |= {name: options[name] for name in ("ci_prob", "relevance_level", "anytime")}
-    widths = []
-    for budget in track(budgets, "planning differences"):
-        halves = []
-        for place, design in enumerate(_orders(worlds, budget, labels)):
-            drawn = draw(design, n_replicates=number, random_seed=seed + place)
-            for one in range(number):
-                sampled = reveal(worlds[place], design, drawn.isel(replicate=one))
-                pairs = differences(sampled, measures, pairs=(runs[first], runs[second]), **request)
-                halves.append(0.5 * pairs["interval"].diff("ci_bound").isel(ci_bound=0, drop=True))
-        widths.append(xr.concat(halves, "sample").mean("sample").median("comparison"))
-    return xr.concat(widths, "budget").assign_coords(budget=budgets)
+    options = {**request.options, "random_seed": request.seed}
+    pairs = differences(sampled, measures, pairs=(runs[first], runs[second]), **options)
+    return _half_width(pairs)
 
 
-def _errors(drawn: xr.Dataset, longer: float) -> xr.Dataset:
+def _half_width(pairs: xr.Dataset) -> xr.Dataset:
+    """Half-widths (measure, comparison) of intervals of differences."""
+    half = 0.5 * pairs["interval"].diff("ci_bound").isel(ci_bound=0, drop=True)
+    half = half.drop_vars([name for name in half.coords if name != "measure"])
+    return half.to_dataset(name="difference_half")
+
+
+def _by_model(request: Request, measures: list[str], task: tuple[int, int, int]) -> xr.Dataset:
+    """Means with intervals of one sample, to which a model is fitted."""
+    sampled, design = request.one(task, request.few())
+    asked = {name: request.options[name] for name in ("ci_prob", "relevance_level")}
+    asked |= {"estimator": COMBINED, "draws": DRAWS_OF_PLAN, "random_seed": request.seed}
+    found = scores(sampled, measures, **asked)
+    means = with_bounds(found)[[*BOUNDS, "estimate"]].drop_attrs(deep=False)
+    if means.sizes["run"] > 1:
+        means = means.merge(_half_width(compare_draws(found, ci_prob=asked["ci_prob"])))
+    return _judged(means, design, 1.0)
+
+
+def _averaged(
+    request: Request, budgets: list[int], measures: list[str], parts: list[xr.Dataset]
+) -> xr.Dataset:
+    """Errors by budget, mean over the worlds, of samples by budget and world in turn."""
+    judged = {"estimator": "assumed", "relevance_level": request.options["relevance_level"]}
+    truths = [evaluate(world, measures, **judged)["estimate"] for world in request.worlds]
+    cells = itertools.batched(parts, len(parts) // (len(budgets) * len(truths)))
+    by_budget = []
+    for _ in budgets:
+        drawn = [xr.concat(next(cells), "replicate") for _ in truths]
+        errors = [_errors(one, truth) for one, truth in zip(drawn, truths, strict=True)]
+        by_budget.append(xr.concat(errors, "world").mean("world").assign(drawn[0].attrs))
+    return xr.concat(by_budget, "budget").assign_coords(budget=budgets)
+
+
+def _errors(drawn: xr.Dataset, truth: xr.DataArray) -> xr.Dataset:
     """Half-widths, coverage and errors of the samples of one world, of intervals made longer."""
-    error = drawn["estimate"] - drawn["truth"]
+    error = drawn["estimate"] - truth.mean("topic")
+    longer = drawn.attrs["length_ratio"]
     half = 0.5 * longer * (drawn["upper"] - drawn["lower"])
     # bounds of a posterior are not equally far from its mean
     above = -error <= longer * (drawn["upper"] - drawn["estimate"]) + ROUNDING
     covered = above & (error <= longer * (drawn["estimate"] - drawn["lower"]) + ROUNDING)
-    score = drawn["truth_by_topic"].dropna("topic", how="all")
+    score = truth.dropna("topic", how="all")
     deviation = score - score.mean("topic")
-    return xr.Dataset(
-        {
-            "half": half.mean("replicate"),
-            "coverage": covered.where(drawn["lower"].notnull()).mean(["replicate", "run"]),
-            "square": _products(error, "replicate") / error.sizes["replicate"],
-            "spread": _products(deviation, "topic") / max(score.sizes["topic"] - 1, 1),
-        }
-    )
+    found = {
+        "half": half.mean("replicate"),
+        "coverage": covered.where(drawn["lower"].notnull()).mean(["replicate", "run"]),
+        "square": _products(error, "replicate") / error.sizes["replicate"],
+        "spread": _products(deviation, "topic") / max(score.sizes["topic"] - 1, 1),
+    }
+    if "difference_half" in drawn:
+        found["difference_half"] = drawn["difference_half"].mean("replicate").median("comparison")
+    return xr.Dataset(found)
 
 
 def _products(values: xr.DataArray, dim: str) -> xr.DataArray:

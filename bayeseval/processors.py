@@ -9,7 +9,7 @@ import pickle
 import platform
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import (
     BrokenExecutor,
     CancelledError,
@@ -115,7 +115,9 @@ def in_chunks(
     import scipy.linalg  # noqa: F401  its BLAS must be loaded to be limited
 
     check_executor(executor)
-    files = [None] * len(tasks) if keep is None else _files(keep, function, shared, tasks)
+    files: list[Any] = [None] * len(tasks)
+    if keep is not None:
+        files = _files(keep, function, shared, tasks)
     missing = {n: tasks[n] for n, file in enumerate(files) if file is None or not file.exists()}
     ready: dict[int, Any] = {}
     with one_blas_thread(), closing(_as_found(function, shared, missing, executor)) as found:
@@ -136,7 +138,7 @@ def in_chunks(
 
 def _as_found(
     function: Callable, shared: Any, tasks: dict[int, Any], executor: Any
-) -> Iterator[tuple[int, Any]]:
+) -> Generator[tuple[int, Any]]:
     """Numbers of tasks and their answers, as soon as these are there."""
     if executor is None:
         for number, task in tasks.items():
@@ -161,7 +163,7 @@ def _as_found(
             future.cancel()
 
 
-def _killed(files: list[Path | None], keep: Any) -> str:
+def _killed(files: list[Any], keep: Any) -> str:
     """Say that a worker was killed, and what is not lost."""
     known = "no chunk is kept, as it would be in a folder keep="
     if keep is not None:

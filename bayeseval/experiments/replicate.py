@@ -127,8 +127,14 @@ def scored_samples(
     parts = []
     for estimator in estimators:
         name, predictor = (estimator, None) if isinstance(estimator, str) else estimator
-        how = {"relevance_level": relevance_level, "random_seed": random_seed}
-        scores = evaluate(sampled, measures, estimator=name, predictor=predictor, **how)
+        scores = evaluate(
+            sampled,
+            measures,
+            estimator=name,
+            predictor=predictor,
+            relevance_level=relevance_level,
+            random_seed=random_seed,
+        )
         mean = with_bounds(mean_over_topics(scores, ci_prob=ci_prob))
         parts.append(mean[["estimate", "standard_error", *BOUNDS]].drop_attrs(deep=False))
     result = xr.concat(parts, dim="estimator")
