@@ -36,6 +36,8 @@ def bias_variance(
     n_outer: int | None = None,
     ci_prob: float = 0.9,
     random_seed: int | None,
+    executor=None,
+    keep=None,
 ) -> xr.Dataset:
     r"""Bias, standard deviation and error of a method X's rankings against gold rankings G.
 
@@ -73,6 +75,8 @@ def bias_variance(
     ci_prob : float
         Coverage of the intervals.
     random_seed : int or None
+    executor, keep
+        Of the outer samples, by 20, as for :func:`experiments.replicate`.
 
     Returns
     -------
@@ -137,6 +141,8 @@ def bias_variance(
             n_outer=n_outer,
             ci_prob=ci_prob,
             random=np.random.default_rng(seed),
+            executor=executor,
+            keep=keep,
         )
         _check_orders(found)
         result["corrected"] = ("quantity", found[:, 0])

@@ -4,16 +4,18 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_whole_numbers
-from bayeseval.progress import track
+from bayeseval.processors import in_chunks
 from bayeseval.rankings.bootstrap import drawn_means, drawn_pairs, drawn_topics
 from bayeseval.rankings.similarity import similarity_matrix, similarity_rows
 from bayeseval.rounding import ratio, settled
 
 DISTANCES = ("paper", "root")
 TOPICS = ("independent", "together")
+CHUNK = 20  # outer samples that are drawn together
 QUANTITIES = ("bias", "sigma", "sigma_gold", "mse", "rmse")
 # b^2 = Delta - sigma^2(X) - sigma^2(G), both variances, and MSE = b^2 + sigma^2(X), from
 # (Delta, sigma^2(X), sigma^2(G))
@@ -137,6 +139,8 @@ def geometry_interval(
     n_outer: int,
     ci_prob: float,
     random: np.random.Generator,
+    executor=None,
+    keep=None,
 ) -> Floats:
     r"""Corrected values and bounds, (quantity, 3): value, lower, upper.
 
@@ -161,7 +165,7 @@ def geometry_interval(
     most = replace(request, n_boot=max(request.n_boot, 4 * max(sizes)))
     found, drawn = geometry(*tables, most, random)
     influence = _joined(influences(found, drawn, sizes), paired)
-    outer = _outer(tables, paired, request, n_outer, random)
+    outer = _outer(tables, paired, request, n_outer, random, executor, keep)
     corrected, variance = _corrected(found, influence, outer)
     error = np.sqrt(np.maximum(np.diagonal(variance), 0.0))
     reach = float(student.ppf(0.5 + 0.5 * ci_prob, min(sizes) - 1)) * error
@@ -228,6 +232,8 @@ def _outer(
     request: Request,
     n_outer: int,
     random: np.random.Generator,
+    executor,
+    keep,
 ) -> tuple[Floats, NDArray[np.int64], Floats]:
     """Distances (sample, 3) of outer samples, how often each has each topic, and their noise.
 
@@ -238,14 +244,29 @@ def _outer(
     drawn = [random.integers(size, size=(n_outer, size)) for size in sizes]
     if paired:
         drawn[1] = drawn[0]
-    value, noise = np.empty((n_outer, 3)), np.zeros((3, 3))
-    for index, row in enumerate(track(value, f"{n_outer} outer samples")):
-        one, other = (table[:, d[index]] for table, d in zip(tables, drawn, strict=True))
-        found, _ = geometry(one, other, few, random)
-        row[:] = found.distances
-        noise += _noise(found) / n_outer
+    seeds = random.integers(2**63, size=n_outer)
+    chunks = [slice(first, first + CHUNK) for first in range(0, n_outer, CHUNK)]
+    tasks = [(drawn[0][chunk], drawn[1][chunk], seeds[chunk]) for chunk in chunks]
+    said = f"{n_outer} outer samples"
+    parts = list(in_chunks(_of_samples, (tables, few), tasks, said, executor, keep))
+    found = xr.concat(parts, "sample")
     counts = [topic_counts(d, size) for d, size in zip(drawn, sizes, strict=True)]
-    return value, counts[0] if paired else np.concatenate(counts, axis=1), noise
+    count = counts[0] if paired else np.concatenate(counts, axis=1)
+    return found["value"].to_numpy(), count, found["noise"].to_numpy().mean(axis=0)
+
+
+def _of_samples(
+    tables: tuple[Floats, Floats], request: Request, task: tuple[NDArray, NDArray, NDArray]
+) -> xr.Dataset:
+    """Distances and their noise, of outer samples of the topics with a seed each."""
+    value, noise = [], []
+    for first, second, seed in zip(*task, strict=True):
+        random = np.random.default_rng(int(seed))
+        found, _ = geometry(tables[0][:, first], tables[1][:, second], request, random)
+        value.append(found.distances)
+        noise.append(_noise(found))
+    dims = ("sample", "distance", "other")
+    return xr.Dataset({"value": (dims[:2], value), "noise": (dims, noise)})
 
 
 def _noise(found: Geometry) -> Floats:
