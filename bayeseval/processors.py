@@ -18,7 +18,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     as_completed,
 )
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from importlib.metadata import version
 from pathlib import Path
@@ -92,6 +92,17 @@ def check_executor(executor: Any) -> None:
         )
 
 
+def dask_client(address: str | None) -> AbstractContextManager:
+    """Client of the dask scheduler at an address, as a context; None without an address."""
+    if address is None:
+        return nullcontext()
+    try:
+        from dask.distributed import Client
+    except ImportError as error:
+        raise ValueError("a scheduler needs dask: pip install 'bayeseval[scale]'") from error
+    return Client(address)
+
+
 def in_chunks(
     function: Callable,
     shared: tuple,
@@ -125,7 +136,10 @@ def in_chunks(
             while turn in missing and turn not in ready:
                 try:
                     number, ready[number] = next(found)
-                except (BrokenExecutor, CancelledError) as error:
+                except Exception as error:
+                    killed = isinstance(error, BrokenExecutor | CancelledError)
+                    if not (killed or type(error).__name__ == "KilledWorker"):  # the last is dask's
+                        raise
                     raise BrokenExecutor(_killed(files, keep)) from error
                 if files[number] is not None:
                     with whole_file(files[number]) as part:
@@ -152,12 +166,20 @@ def _as_found(
         for number, task in tasks.items()
     }
     repeated: dict = {}  # a warning of many tasks is given once
+
+    def given(future: Future) -> tuple[int, Any]:
+        answer, caught = future.result()
+        for warning in caught:
+            warnings.warn_explicit(*warning, registry=repeated)
+        return numbers.pop(future), answer
+
     try:
         for future in as_completed(list(numbers)):
-            answer, caught = future.result()
-            for warning in caught:
-                warnings.warn_explicit(*warning, registry=repeated)
-            yield numbers.pop(future), answer
+            if future.cancelled() or future.exception():  # the others that have begun go on
+                for other in as_completed([one for one in numbers if not one.cancel()]):
+                    if not other.exception():
+                        yield given(other)
+            yield given(future)
     finally:  # where a task failed, or nobody wants the rest
         for future in numbers:
             future.cancel()

@@ -31,6 +31,7 @@ from bayeseval.collection import with_node
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import rank_weight
 from bayeseval.models.urn.tops import weighted_sums
+from bayeseval.processors import dask_client, in_chunks
 from benchmarks.simulation_based_calibration import (
     RepeatedFits,
     Study,
@@ -133,13 +134,15 @@ def main() -> None:
     parser.add_argument("study", nargs="*", metavar="STUDY", help=", ".join(STUDIES))
     parser.add_argument("--simulations", type=int, default=200)
     parser.add_argument("--work", type=Path, default=WORK, help="folder of unfinished runs")
+    parser.add_argument("--scheduler", help="address of a dask scheduler")
     options = parser.parse_args()
     logging.getLogger("pymc").setLevel(logging.WARNING)
     for folder in (options.work, RESULTS):
         folder.mkdir(parents=True, exist_ok=True)
     if options.action == "run":
-        for name in options.study or STUDIES:
-            run(name, options.simulations, options.work / f"{name}.csv")
+        with dask_client(options.scheduler) as client:
+            for name in options.study or STUDIES:
+                run(name, options.simulations, options.work / f"{name}.csv", client)
         return
     files = {name: options.work / f"{name}.csv" for name in STUDIES}
     rows = {name: pd.read_csv(file) for name, file in files.items() if file.exists()}
@@ -151,21 +154,25 @@ def main() -> None:
         figure.savefig(RESULTS / f"{name}.png", dpi=70)
 
 
-def run(name: str, n_simulations: int, path: Path) -> None:
+def run(name: str, n_simulations: int, path: Path, client=None) -> None:
     """Simulate seeds 1, 2, ... that the file does not have yet; one row each."""
     done = set(pd.read_csv(path)["seed"]) if path.exists() else set()
-    study = STUDIES[name]()
-    for seed in sorted(set(range(1, n_simulations + 1)) - done):
-        began = time.perf_counter()
-        found = simulation_based_calibration(study, [seed], n_draws=N_DRAWS)
-        row = {"seed": seed, "seconds": round(time.perf_counter() - began, 2)}
-        if "verdict" in found:
-            values = found["verdict"].isel(simulation=0)
-            row |= dict(zip(values["check"].values, values.to_numpy(), strict=True))
-        ranks = found["rank"].isel(simulation=0).to_numpy()
-        row |= dict(zip(found["quantity"].values, ranks, strict=True))
+    seeds = sorted(set(range(1, n_simulations + 1)) - done)
+    for row in in_chunks(simulated, (STUDIES[name](),), seeds, name, client):
         pd.DataFrame([row]).to_csv(path, mode="a", header=not path.exists(), index=False)
-        print(name, seed, row["seconds"], flush=True)
+        print(name, row["seed"], row["seconds"], flush=True)
+
+
+def simulated(study: Study, seed: int) -> dict:
+    """Row of one simulation."""
+    began = time.perf_counter()
+    found = simulation_based_calibration(study, [seed], n_draws=N_DRAWS)
+    row = {"seed": seed, "seconds": round(time.perf_counter() - began, 2)}
+    if "verdict" in found:
+        values = found["verdict"].isel(simulation=0)
+        row |= dict(zip(values["check"].values, values.to_numpy(), strict=True))
+    ranks = found["rank"].isel(simulation=0).to_numpy()
+    return row | dict(zip(found["quantity"].values, ranks, strict=True))
 
 
 def calibration_of(rows: pd.DataFrame) -> xr.Dataset:

@@ -13,6 +13,7 @@ that the environment variable BAYESEVAL_REAL_DATA names, and are left out where 
 """
 
 import argparse
+import itertools
 import warnings
 from pathlib import Path
 
@@ -21,6 +22,8 @@ import pandas as pd
 import xarray as xr
 
 import bayeseval as be
+from bayeseval.processors import dask_client, in_chunks
+from bayeseval.whole_file import whole_file
 from benchmarks.combination_table import constants_without
 from benchmarks.coverage_collections import COLLECTIONS, EVERY, LEVELS, at_hand, roles, whole
 from benchmarks.held import held
@@ -47,27 +50,34 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=30)
     parser.add_argument("--denominator", choices=["counts", "topic"], default="counts")
     parser.add_argument("--chunks", type=Path, default=Path("coverage-output"))
+    parser.add_argument("--scheduler", help="address of a dask scheduler that sees this folder")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     options.chunks.mkdir(exist_ok=True)
     if options.act == "report":
         report(options.chunks)
         return
-    for name in at_hand(options.collection or COLLECTIONS):
-        for budget in options.budget or [100]:
-            for estimator in options.estimator or DESIGN_BASED:
-                for number in range(1, -(-options.samples // CHUNK) + 1):
-                    chunk(name, budget, estimator, number, options)
+    options.chunks = options.chunks.absolute()
+    cells = itertools.product(
+        at_hand(options.collection or COLLECTIONS),
+        options.budget or [100],
+        options.estimator or DESIGN_BASED,
+        range(1, -(-options.samples // CHUNK) + 1),
+    )
+    with dask_client(options.scheduler) as client:
+        for name in in_chunks(chunk, (options,), list(cells), "chunks", client):
+            print(name, flush=True)
 
 
-def chunk(name: str, budget: int, estimator: str, number: int, options) -> None:
-    """Ten samples of one collection, budget and estimator."""
+def chunk(options, cell: tuple[str, int, str, int]) -> str:
+    """Ten samples of one collection, budget and estimator: the name of their file."""
+    name, budget, estimator, number = cell
     label = estimator if options.denominator == "counts" else f"{estimator} (topic)"
     label += " (pps strata)" * (options.design == "pps")
     label += f" (for {', '.join(options.measures)})" if options.measures else ""
     file = options.chunks / f"{name}~{budget}~{label}~{number}.nc"
     if file.exists():
-        return
+        return file.name
     collection, level = whole(name, options.chunks), LEVELS.get(name, 1)
     labels = options.measure or MEASURES
     truth = be.evaluate(collection, labels, estimator="assumed", relevance_level=level)
@@ -95,8 +105,9 @@ def chunk(name: str, budget: int, estimator: str, number: int, options) -> None:
         found = found.assign_coords(answer=names)
     about = {"collection": name, "budget": budget, "estimator": label, "chunk": number}
     found = found.assign(truth=truth.estimate.mean("topic")).assign_attrs(about)
-    found.to_netcdf(file, engine="h5netcdf")
-    print(file.name, flush=True)
+    with whole_file(file) as part:
+        found.to_netcdf(part, engine="h5netcdf")
+    return file.name
 
 
 def answers(

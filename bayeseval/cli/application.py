@@ -5,6 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor
 from typing import Annotated
 
 import typer
@@ -116,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except (KeyboardInterrupt, typer.Abort):
             note("interrupted")
             return INTERRUPTED
-        except (USAGE_ERROR, ValueError, KeyError, OSError) as error:
+        except (USAGE_ERROR, ValueError, KeyError, OSError, BrokenExecutor) as error:
             note(_sentence(error))
             return MISTAKE
     return code if isinstance(code, int) else 0

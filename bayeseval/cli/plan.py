@@ -1,5 +1,6 @@
 """`bayeseval plan`: how many documents to judge, of how many topics."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -57,6 +58,22 @@ def plan(
     ci_prob: option.CiProb = 0.9,
     anytime: option.Anytime = False,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Let the workers of this dask scheduler do the work, such as tcp://host:8786.",
+            show_default="this machine",
+        ),
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Keep finished parts in this folder; the same command goes on from them.",
+            show_default=False,
+        ),
+    ] = None,
     format: option.TidyFormat = None,
     output: option.OutputFile = None,
 ) -> None:
@@ -80,7 +97,9 @@ def plan(
     options["predictor"] = predictor_of(predictor, estimator, judged.labels)
     collection = read_judged(qrels, runs, judged, rankings, output)
     check_level(collection, relevance_level, measure, fitting=True)
-    with working("planning"):
+    from bayeseval.processors import dask_client
+
+    with working("planning"), dask_client(scheduler) as executor:
         planned = be.plan(
             collection,
             measure,
@@ -90,6 +109,8 @@ def plan(
             relevance_level=relevance_level,
             anytime=anytime,
             random_seed=seed,
+            executor=executor,
+            keep=keep,
             **options,
         )
     note_depth(collection, rankings.depth, planned["measure"].to_numpy())
