@@ -176,7 +176,9 @@ def _as_found(
     try:
         for future in as_completed(list(numbers)):
             if future.cancelled() or future.exception():  # the others that have begun go on
-                for other in as_completed([one for one in numbers if not one.cancel()]):
+                # a broken pool ends all by itself, and not if one of them is cancelled
+                broken = not future.cancelled() and isinstance(future.exception(), BrokenExecutor)
+                for other in as_completed([n for n in numbers if broken or not n.cancel()]):
                     if not other.exception():
                         yield given(other)
             yield given(future)

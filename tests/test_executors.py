@@ -34,7 +34,7 @@ def processes():
 
 @pytest.fixture(scope="module")
 def client():
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         yield client
 
@@ -148,33 +148,33 @@ def test_files_know_the_collection_its_judgments_and_the_options(collection, tmp
     assert files(other) == 6
 
 
-def killed(work, wait):
-    """Kill the process that works on the third chunk, when there is one, and let others go on."""
-    for _ in range(int(wait / 0.02)):
+def killed(folder, n_kept=0):
+    """Kill the process of the third chunk once some are kept, and let the others go on."""
+    for _ in range(1500):
         time.sleep(0.02)
-        if found := marks(work, 2):
-            os.kill(int(found[0].name.split()[2]), signal.SIGKILL)
-            (work / "wait").unlink()
-            return
-    raise AssertionError("no chunk was begun")
+        begun = marks(folder, 2)
+        if begun and len(list(folder.glob("keep/*.nc"))) >= n_kept:
+            os.kill(int(begun[0].name.split()[2]), signal.SIGKILL)
+            break
+    (folder / "wait").unlink()
 
 
 def test_a_cluster_replaces_a_worker_that_is_killed(client, tmp_path):
     (tmp_path / "wait").touch()
     with ThreadPoolExecutor(1) as thread:
         found = thread.submit(numbers, tmp_path, executor=client)
-        killed(tmp_path, 30.0)
+        killed(tmp_path)
         assert found.result(60.0) == numbers(tmp_path)
     assert len(marks(tmp_path, 2)) == 3  # killed, repeated, and in one process
 
 
 def test_a_pool_whose_worker_is_killed_loses_no_finished_chunk(tmp_path):
-    keep = tmp_path / "keep"
     (tmp_path / "wait").touch()
+    keep = tmp_path / "keep"
     with ProcessPoolExecutor(2, mp_context=SPAWN) as pool, ThreadPoolExecutor(1) as thread:
         found = thread.submit(numbers, tmp_path, executor=pool, keep=keep)
-        killed(tmp_path, 30.0)
-        with pytest.raises(BrokenExecutor, match="killed.* [2-5] of 6 chunks are kept in .*keep"):
+        killed(tmp_path, n_kept=2)
+        with pytest.raises(BrokenExecutor, match="killed.* [23] of 6 chunks are kept in .*keep"):
             found.result(60.0)
     assert len(marks(tmp_path, 0)) == 1
     assert numbers(tmp_path, keep=keep) == numbers(tmp_path)
@@ -189,12 +189,11 @@ def warned(seed):
 
 @pytest.mark.parametrize("name", ["processes", "client"])
 def test_workers_use_one_core_and_warnings_are_given_here(name, request):
-    with pytest.warns(RuntimeWarning, match="the [01]th kind") as caught:
+    with pytest.warns(RuntimeWarning, match="the [01]th kind"):
         found = list(in_chunks(warned, (), range(4), "kinds", request.getfixturevalue(name)))
     assert found == [({1}, 1)] * 4
-    assert len(caught) == 2
 
 
 def test_what_is_no_executor_is_refused(collection):
     with pytest.raises(TypeError, match="a dask.distributed.Client, not a int"):
-        planned(collection, executor=2)
+        compared(collection, executor=2)
