@@ -100,7 +100,7 @@ def dask_client(address: str | None) -> AbstractContextManager:
         from dask.distributed import Client
     except ImportError as error:
         raise ValueError("a scheduler needs dask: pip install 'bayeseval[scale]'") from error
-    return Client(address)
+    return Client(address, timeout=10)
 
 
 def in_chunks(
