@@ -13,7 +13,7 @@ from bayeseval.collection.labels import asked_labels
 from bayeseval.combination.scores import DRAWS, Combination
 from bayeseval.evaluation import evaluate, mean_over_topics, means_with_covariance
 from bayeseval.evaluation.problem import check_option
-from bayeseval.evaluation.topic_groups import Groups
+from bayeseval.evaluation.topic_groups import Groups, check_groups
 from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.measure import Measure
@@ -222,6 +222,7 @@ def _combined(
         why = f" has no option {', '.join(unknown)}"
         raise ValueError(Message(Option("estimator", COMBINED), why, *has_it))
     check_option(population=over["population"])
+    check_groups(over["topic_groups"], over["population"], collection["topic"].to_numpy())
     check_whole_numbers(2, draws=fitting["draws"])
     fitted_runs(collection, fitting["learn_from"])
     scored_by_relevance(collection, measures, relevance_level)  # refused before the estimates

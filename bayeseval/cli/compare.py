@@ -229,7 +229,7 @@ def _note_errors(pairs: Dataset, n_runs: int) -> None:
     """Say which differences have no error, and of two runs that their prior says little."""
     if pairs.attrs["population"] == "sample":
         note_no_error(pairs)
-    elif (pairs["n_topics"] == 1).any():
+    elif "n_topics" in pairs and (pairs["n_topics"] == 1).any():
         note(
             "a difference on 1 topic has no standard error: that comes from its spread over topics"
         )

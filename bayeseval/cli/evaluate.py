@@ -80,7 +80,7 @@ def evaluate(
 
     written = option.output_format(format, output)
     combining, level = estimated.estimator == COMBINED, estimated.relevance_level
-    _check_options(combining and not scores, against, seed)
+    _check_options(combining and not scores, against, seed, half_width)
     if scores:
         given = given_scores(scores, measure, output, topic_groups)
         asked = {"ci_prob": estimated.ci_prob, "half_width": half_width}
@@ -147,8 +147,15 @@ def _of_scores(
     write_result(as_scores(score_rows(mean), about, written), output)
 
 
-def _check_options(combining: bool, against: str | None, seed: int | None) -> None:
-    """Refuse marks of combined scores, which have no tests, and a seed of other scores."""
+def _check_options(
+    combining: bool, against: str | None, seed: int | None, half_width: float | None
+) -> None:
+    """Refuse what combined scores do not have, and a seed of other scores."""
+    if combining and half_width is not None:
+        raise ValueError(
+            "--half-width is for intervals that hold at every look, which combined scores do not "
+            "have; --estimator dyn has them"
+        )
     if not combining and seed is not None:
         raise ValueError("--seed goes with --estimator combined; the others draw no random number")
     if combining and against is not None:

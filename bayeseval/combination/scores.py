@@ -14,9 +14,12 @@ from bayeseval.combination.intervals import compare_intervals
 from bayeseval.combination.model_errors import with_model_errors
 from bayeseval.combination.population import for_population
 from bayeseval.evaluation import covariance
+from bayeseval.evaluation.problem import warn_all_alike
 from bayeseval.evaluation.scores import topics_said
 from bayeseval.evaluation.topic_groups import Groups
+from bayeseval.frame.sample import grade_scale
 from bayeseval.inference import fit
+from bayeseval.measures.names import parse_measures
 from bayeseval.models.identity import model_name
 from bayeseval.posterior import posterior_scores, summarize
 from bayeseval.posterior.modelled import document_model, scored_by_relevance
@@ -72,6 +75,10 @@ class Combination:
                 fitted = fit(model, approximation="laplace", **sampling)
                 scored = np.array(labels)[by_relevance == binary].tolist()
                 parts.append(cls._by(fitted, sampled, design, scored, random_seed, **asked))
+        if mean is None:  # else said with it
+            grades = grade_scale(sampled)
+            options = {"relevance_level": relevance_level, "grades": grades}
+            warn_all_alike(sampled, parse_measures(labels, **options))
         contradictions = [part.contradiction for part in parts if part.contradiction]
         return cls(
             _joined([part.scores for part in parts], labels),

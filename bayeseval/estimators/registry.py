@@ -165,6 +165,7 @@ def check_estimable(
     if lacking:
         why = "is no sum of relevances, so it " if estimator in HAS_COVARIANCE else ""
         others = [name for name, row in ESTIMATORS.items() if row.has(lacking[0])]
+        others += ["combined, which fits a model"] if lacking[0].kind == "list" else []
         text = (
             f"{lacking[0].label} {why}has no '{estimator}' estimate (it has one by "
             f"{', '.join(others)}); measures that have one: {', '.join(sorted(available))}"

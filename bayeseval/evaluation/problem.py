@@ -120,7 +120,7 @@ class Problem:
             design = collection["design"].to_dataset()
             attrs |= {"information": information(design)} if is_order(design) else {}
         if random:
-            _warn_all_alike(collection, parsed)
+            warn_all_alike(collection, parsed)
         frame = Frame.drawn_from(collection) if random else Frame.judged(collection)
         if random:
             _warn_cut(frame, parsed)
@@ -297,7 +297,7 @@ def _warn_cut(frame: Frame, measures: list[Measure]) -> None:
         )
 
 
-def _warn_all_alike(collection: xr.DataTree, measures: list[Measure]) -> None:
+def warn_all_alike(collection: xr.DataTree, measures: list[Measure]) -> None:
     """Say of the first measure for which all or nothing of a large random sample is relevant."""
     grade = collection["judgments/grade"].to_numpy()
     known = grade[~np.isnan(grade)]

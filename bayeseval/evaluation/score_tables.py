@@ -139,6 +139,14 @@ def canonical(measure: Any) -> str:
         return str(measure)
 
 
+def is_known(measure: Any) -> bool:
+    """Whether a name is that of a measure here."""
+    try:
+        return bool(parse_measures(str(measure)))
+    except ValueError:
+        return False
+
+
 def _tables(source: Any) -> Iterator[tuple[str, pd.DataFrame]]:
     """Tables of scores, each with its name for messages."""
     source = as_pandas(source)
@@ -149,7 +157,7 @@ def _tables(source: Any) -> Iterator[tuple[str, pd.DataFrame]]:
             for name, frame in _of_file(path):
                 frame = _with_our_names(frame)
                 alone = "score" in frame and "run" not in frame
-                yield name, frame.assign(run=run_name(path)) if alone else frame
+                yield name, frame.assign(run=_file_name(path)) if alone else frame
     elif isinstance(source, Mapping):
         yield from _of_dict("scores dict", source)
     elif isinstance(source, list | tuple | Iterator):
@@ -166,10 +174,16 @@ def _tables(source: Any) -> Iterator[tuple[str, pd.DataFrame]]:
         )
 
 
+def _file_name(path: Path) -> str:
+    """Name of a run that has that of its file."""
+    return run_name(path).removesuffix(".txt")
+
+
 def _of_dict(name: str, source: Mapping) -> Iterator[tuple[str, pd.DataFrame]]:
     """Tables of ``{run: {topic: {measure: score}}}``, ``{run: {topic: score}}``, ``{run: table}``.
 
-    Of the second the index are the topics, and the run is the column.
+    Of the second the index are the topics, and the run is the column. Of ranx the measures stand
+    outside, which shows by their names.
     """
     for run, part in source.items():
         if not isinstance(part, Mapping):
@@ -179,11 +193,14 @@ def _of_dict(name: str, source: Mapping) -> Iterator[tuple[str, pd.DataFrame]]:
             yield name, pd.Series(part, name=str(run), dtype=object).to_frame()
         else:
             rows = [
-                (str(run), topic, measure, score)
-                for topic, of_topic in part.items()
-                for measure, score in dict(of_topic).items()
+                (str(run), first, second, score)
+                for first, inner in part.items()
+                for second, score in dict(inner).items()
             ]
-            yield name, pd.DataFrame(rows, columns=list(COLUMNS))
+            columns = list(COLUMNS)
+            if all(map(is_known, part)) and not any(is_known(row[2]) for row in rows[:9]):
+                columns[1:3] = "measure", "topic"
+            yield name, pd.DataFrame(rows, columns=columns)
 
 
 def _of_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -241,7 +258,7 @@ def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
     named = frame["score"].where(frame["measure"] == "runid")
     run = named.ffill() if frame["measure"].iloc[0] == "runid" else named.bfill()
     texts = (frame["measure"] == "runid") | frame["measure"].str.startswith("relstring")
-    return frame.assign(run=run.fillna(run_name(path))).loc[~texts]
+    return frame.assign(run=run.fillna(_file_name(path))).loc[~texts]
 
 
 def _is_known(measure: str) -> bool:

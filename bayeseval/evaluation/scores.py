@@ -14,7 +14,7 @@ from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import scored
 from bayeseval.frame.independence import RunsFollowSample, warn_following
 from bayeseval.frame.rankings import Rankings
-from bayeseval.messages import Message, Option, TopicsUnranked
+from bayeseval.messages import Message, Option, TopicsUnranked, counted, some_of
 from bayeseval.uncertainty import interval, with_anticipated
 
 
@@ -136,6 +136,7 @@ def evaluated(
     """Scores of a problem, as :func:`evaluate` returns them."""
     warn_of_topics_and_runs(problem, missing_topics)
     arrays = scored(problem, skip_missing=missing_topics == "skip")
+    _warn_without_score(problem, arrays["estimate"])
     _apply_outside(problem, arrays, outside)
     attrs = {"outside": outside, "missing_topics": missing_topics, "ci_prob": ci_prob}
     return _labelled(problem, arrays, ci_prob).assign_attrs(problem.attrs | attrs)
@@ -173,6 +174,22 @@ def topics_said() -> Iterator[None]:
         for category in (TopicsUnjudged, TopicsUnranked, RunsFollowSample):
             warnings.simplefilter("ignore", category)
         yield
+
+
+def _warn_without_score(problem: Problem, estimate: NDArray) -> None:
+    """Say of which judged topics a measure of ``ir_measures`` has no score."""
+    ranked = (problem.frame.rankings.length > 0)[..., None]
+    for measure, scores in zip(problem.measures, estimate, strict=True):
+        if measure.kind == "provided":
+            lost = (np.isnan(scores) & ranked)[:, problem.judged_topic].any(axis=(0, 2))
+            if lost.any():
+                names = problem.labels["topic"][problem.judged_topic][lost].tolist()
+                warnings.warn(
+                    f"{measure.label} is not defined for {lost.sum()} of "
+                    f"{counted(lost.size, 'topic')} ({some_of(names, 5)}), which are left out of "
+                    "means",
+                    stacklevel=4,
+                )
 
 
 def _apply_outside(problem: Problem, arrays: dict, outside: str) -> None:

@@ -83,6 +83,7 @@ BAD = [
     (f"rank {PAIR} --top 9", "top must be a number of runs from 1 to 3, not 9"),
     (f"evaluate {COMBINED} --outside missing", "--outside missing does not go with"),
     (f"evaluate {COMBINED} --missing-topics skip", "--missing-topics skip does not go with"),
+    (f"evaluate {COMBINED} --half-width 0.1", "--half-width is for intervals that hold at"),
     (f"evaluate {COMBINED} --against a", "--against: combined scores have no p values"),
     (f"evaluate {COMBINED} -m Bpref", "Bpref has no posterior scores"),
     *(

@@ -130,6 +130,11 @@ def test_topics_and_their_population_have_combined_intervals(command, words, sam
         known = expected["topic_interval"].isel(ci_bound=bound).to_series()
         np.testing.assert_allclose(of_topics[name], known.loc[of_topics.index], atol=1e-12)
     assert "intervals of single topics are the model's alone" in err
+    asked = ["--population", "topics", "--seed", "3", "--format", "csv"]
+    code, out, err = command("compare", *words, *MEASURE, *asked)
+    assert code == 0, err
+    pairs = be.to_frame(be.compare(expected.drop_vars("topic").expand_dims("measure")))
+    np.testing.assert_allclose(pd.read_csv(io.StringIO(out))["estimate"], pairs["estimate"])
 
 
 def test_compare_has_differences_and_probabilities_and_no_p_values(

@@ -352,3 +352,12 @@ def test_real_scores_are_ranked_in_seconds(real_data):
     expected = be.rankings.rank_sets(scores, simultaneous=True)
     np.testing.assert_array_equal(ranked["interval"], expected["interval"])
     assert ranked["separated"].sum() > 2000
+
+
+def test_measures_that_stand_outside_are_known_by_their_names(tmp_path):
+    inside = {"a": {"1": {"ndcg@10": 0.5, "map": 0.2}, "2": {"ndcg@10": 0.7, "map": 0.4}}}
+    outside = {"a": {"ndcg@10": {"1": 0.5, "2": 0.7}, "map": {"1": 0.2, "2": 0.4}}}
+    one, other = be.read_scores(inside), be.read_scores(outside)
+    xr.testing.assert_identical(one, other.sel(measure=one.measure, topic=one.topic))
+    (tmp_path / "bm25.txt").write_text("1\tAP\t0.2\n2\tAP\t0.4\n")
+    assert be.read_scores(str(tmp_path / "bm25.txt")).run.values.tolist() == ["bm25"]

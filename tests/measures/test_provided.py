@@ -14,6 +14,8 @@ from bayeseval.estimators import check_estimable
 from bayeseval.measures.names import parse_measures
 from bayeseval.posterior.modelled import check_modelled
 
+pytestmark = pytest.mark.filterwarnings("ignore:Accuracy.* is not defined:UserWarning")
+
 HAS_CWL = importlib.util.find_spec("cwl") is not None
 SHIPPED = [
     *(ir.P @ 5, ir.P(rel=2) @ 10, ir.RR, ir.RR(rel=2), ir.RR @ 10, ir.Rprec, ir.Rprec(rel=2)),
@@ -178,3 +180,13 @@ def test_a_grade_that_is_no_whole_number_is_refused(simulated):
 def test_a_package_that_is_not_installed_is_named():
     with pytest.raises(ValueError, match=r"not installed: cwl_eval \(pip install .*cwl_eval"):
         check_estimable(parse_measures("BPM(max_rel=3)@10"), "assumed")
+
+
+@pytest.mark.filterwarnings("default")
+def test_topics_for_which_a_measure_is_not_defined_are_named():
+    run = pd.DataFrame({"run": "a", "topic": list("1122"), "document": list("abab")})
+    qrels = run.drop(columns="run").assign(grade=[1, 0, 0, 0])
+    collection = be.read_collection(qrels, run.assign(score=[2, 1, 2, 1]))
+    with pytest.warns(UserWarning, match=r"Accuracy is not defined for 1 of 2 topics \(2\)"):
+        scores = be.evaluate(collection, "Accuracy", estimator="assumed")
+    assert scores.estimate.sel(run="a", topic="2").isnull().all()
