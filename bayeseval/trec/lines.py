@@ -370,8 +370,8 @@ class Labels:
         """Labels (label,) of packed rows, and the order in which they ascend."""
         texts = rows.view(f"S{rows.shape[1] * WORD}").ravel()
         if not self._long and not (rows & _NOT_ASCII).any():  # bytes are letters, in their order
-            words = rows.byteswap()
-            return texts.astype(str), np.lexsort(words.T[::-1])
+            length = max(1, int(np.char.str_len(texts).max(initial=0)))
+            return texts.astype(f"U{length}"), np.lexsort(rows.byteswap().T[::-1])
         listed, by_number = texts.tolist(), list(self._long)
         for row in np.flatnonzero(rows[:, 0] & _LONG == _LONG):
             listed[row] = by_number[int(rows[row, 0] & ~_LONG)]

@@ -22,7 +22,7 @@ BAD = [
     ("pps_strata", {"certain": np.ones(17, dtype=bool)}, "which budget counts: 4 leaves none"),
     ("order", {"certain": np.arange(17) < 8, "budget": 8}, "'1' has 8 certain .* 8 leaves none"),
     ("order", {"budget": 0}, "budget must be a whole number"),
-    ("order", {"measures": "BPM@5"}, "measure 'BPM@5' does not exist"),
+    ("order", {"measures": "XYZ@5"}, "measure 'XYZ@5' does not exist"),
     ("order", {"measures": []}, "measure"),
     ("order", {"random_seed": -1}, "random_seed"),
     ("with_replacement", {"budget": 0}, "whole number of judgments"),

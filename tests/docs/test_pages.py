@@ -72,7 +72,8 @@ def test_leaderboards_are_read_by_task(tmp_path, monkeypatch):
         folder.mkdir(parents=True)
         (folder / "model_meta.json").write_text('{"name": "a"}')
         for number in range(3):
-            score = {"hf_subset": "default", "main_score": 0.1 * number + 0.05 * (model == "b")}
+            better = (0.05 + 0.02 * number) * (model == "b")
+            score = {"hf_subset": "default", "main_score": 0.1 * number + better}
             text = json.dumps({"task_name": f"T{number}", "scores": {"test": [score]}})
             (folder / f"T{number}.json").write_text(text)
             folder_of = tmp_path / f"benchmark_output/runs/v1/mmlu:subject={number},model={model}"
