@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from bayeseval.collection import select
 from bayeseval.trec import add_runs, lines, read_collection, read_qrels
 from bayeseval.trec.gathering import ranking_order
-from bayeseval.trec.lines import Labels, plain_decimals, spans_of
+from bayeseval.trec.labels import Labels
+from bayeseval.trec.lines import spans_of
 from tests.strategies import IN_FOLDER, LABEL, judgments, qrels_files, rankings, run_files
 
 RUN = "1 Q0 a 1 3 r\n1 Q0 b 2 2 r\n2 Q0 a 1 1 r\n"
@@ -407,32 +408,57 @@ PLAIN = st.builds(
 ANY = PLAIN | st.floats().map(repr) | st.text(alphabet="0123456789.-+eEx_,/:é", min_size=1)
 
 
+def read_numbers(texts: list[str]) -> np.ndarray:
+    data = "".join(f"topic {text}\n" for text in texts).encode()
+    return np.concatenate(
+        [part.numbers(1, "score") for part in lines.blocks("file", data, "topic score")]
+    )
+
+
+@pytest.mark.parametrize("block", [10, lines.BLOCK])
 @given(texts=st.lists(ANY, min_size=1, max_size=20))
-def test_a_number_is_read_as_float_reads_it_or_not_at_all(texts):
-    values, others = plain_decimals(spans_of(texts))
-    read = np.setdiff1d(np.arange(len(texts)), others)
-    expected = np.full(len(texts), np.nan)
-    expected[read] = [float(texts[place]) for place in read]
-    np.testing.assert_array_equal(values[read], expected[read])
-    assert (np.signbit(values[read]) == np.signbit(expected[read])).all()
+@IN_FOLDER
+def test_numbers_are_read_as_float_reads_them_or_refused(monkeypatch, block, texts):
+    monkeypatch.setattr(lines, "BLOCK", block)
+    try:
+        expected = [float(text) for text in texts]
+        plain = all(text.isascii() and "_" not in text for text in texts)
+    except ValueError:
+        plain = False
+    if not plain or not np.isfinite(expected).all():
+        with pytest.raises(ValueError, match="is not a finite number"):
+            read_numbers(texts)
+        return
+    values = read_numbers(texts)
+    np.testing.assert_array_equal(values, expected)
+    assert (np.signbit(values) == np.signbit(expected)).all()
 
 
-@pytest.mark.parametrize("extended", [True, False])
-def test_random_doubles_are_read_to_the_last_bit(monkeypatch, extended):
-    monkeypatch.setattr(lines, "IS_EXTENDED", extended and lines.IS_EXTENDED)
+def test_random_doubles_are_read_to_the_last_bit(monkeypatch):
+    monkeypatch.setattr(lines, "BLOCK", 10_000)
     rng = np.random.default_rng(7)
     numbers = np.concatenate([rng.normal(size=20_000) * 10.0**k for k in range(-1, 6)])
     texts = [repr(float(number)) for number in numbers]
-    values, others = plain_decimals(spans_of(texts))
-    read = np.setdiff1d(np.arange(len(texts)), others)
-    np.testing.assert_array_equal(values[read], numbers[read])
-    if lines.IS_EXTENDED:
-        assert others.size < 0.02 * numbers.size
+    np.testing.assert_array_equal(read_numbers(texts), numbers)
+    short = [f"{number:.6f}" for number in numbers]
+    np.testing.assert_array_equal(read_numbers(short), [float(text) for text in short])
 
 
-def test_plain_numbers_are_read_and_others_are_left():
-    texts = ["0", "-0", ".5", "5.", "-12.25", "9" * 19]
-    texts += ["1e5", ".", "-", "1.2.3", "9" * 20, "+1", "a"]
-    values, others = plain_decimals(spans_of(texts))
-    assert values[:6].tolist() == [0, 0, 0.5, 5, -12.25, float("9" * 19)]
-    assert others.tolist() == [6, 7, 8, 9, 10, 11, 12]
+ROW = st.lists(st.sampled_from(["1", "d2", "#3", "é", "4"]), min_size=0, max_size=4)
+
+
+@given(rows=st.lists(ROW, max_size=12), gap=st.sampled_from([" ", "\t", " \t "]))
+@IN_FOLDER
+def test_large_files_have_the_lines_of_small_ones(monkeypatch, rows, gap):
+    data = "".join(f"{gap.join(row)}\n" for row in [["1", "b"], *rows]).encode()
+
+    def read(block: int) -> list[tuple]:
+        monkeypatch.setattr(lines, "BLOCK", block)
+        parts = lines.blocks("file", data, "")
+        return [
+            (int(number), [part.text_of(place, line) for place in range(part.count[line])])
+            for part in parts
+            for line, number in enumerate(part.number)
+        ]
+
+    assert read(5) == read(10_000)

@@ -9,6 +9,7 @@ import xarray as xr
 from bayeseval.collection import assemble, topic_order
 from bayeseval.collection.labels import floating_topics, label_positions, plain_label, topic_starts
 from bayeseval.messages import Message, Option, counted
+from bayeseval.trec.labels import numbered, stable_order
 from bayeseval.trec.lines import spans_of
 from bayeseval.trec.run import Run, RunReader
 
@@ -29,40 +30,48 @@ def gathered(
     to have besides the retrieved ones, ``depth`` the ranks to keep, ``run_table`` facts about every
     run, and ``facts`` attributes of the collection.
     """
-    judged_topic = judged_document = np.empty(0, dtype=np.int32)
+    topic_codes = [run.topic for run in runs]
+    document_codes = [run.document for run in runs]
     if judgments is not None:
-        judged_topic = reader.topics.encode(spans_of(judgments["topic"]))
-        judged_document = reader.documents.encode(spans_of(judgments["document"]))
-    topics, topic_position = reader.topics.resolve()
-    documents, document_position = reader.documents.resolve()
+        topic_codes.append(reader.topics.encode(spans_of(judgments["topic"])))
+        document_codes.append(reader.documents.encode(spans_of(judgments["document"])))
+    topics, position = reader.topics.resolve()
     order = topic_order(topics)
-    topics, topic_position = topics[order], np.argsort(order)[topic_position]
+    topics, position = topics[order], np.argsort(order).astype(np.int32)[position]
     if runs and judgments is not None:
-        check_overlap(runs, topics, topic_position, judgments["topic"].to_numpy(str))
-    span = documents.size
-    labels = (topics, topic_position), (documents, document_position)
-    rankings = [ranked_pairs(run, *labels, depth=depth, best=reader.best) for run in runs]
+        check_overlap(runs, topics, position, judgments["topic"].to_numpy(str))
+    topic, code = position[np.concatenate(topic_codes)], np.concatenate(document_codes)
+    pairs, line = numbered(topic, reader.documents.keys()[code])
+    pair_topic, document = topic[line], reader.documents.texts(code[line])
+    ends = np.cumsum([codes.size for codes in topic_codes])
+    topic_parts, pair_parts = np.split(topic, ends[:-1]), np.split(pairs, ends[:-1])
+    labels = {"topics": topics, "documents": document}
+    rankings = [
+        ranked_pairs(run, *places, **labels, depth=depth, best=reader.best)
+        for run, *places in zip(runs, topic_parts, pair_parts, strict=False)
+    ]
     deepest = max((int(rank.max()) + 1 for _, rank, _, _ in rankings), default=0)
-    keys = np.full((len(rankings), topics.size, deepest), -1, dtype=np.int64)  # pair at each rank
-    for of_run, (topic, rank, pair, _) in zip(keys, rankings, strict=True):
+    ranking = np.full((len(rankings), topics.size, deepest), -1, dtype=np.int32)
+    for of_run, (topic, rank, pair, _) in zip(ranking, rankings, strict=True):
         of_run[topic, rank] = pair
-    filled = keys >= 0
-    judged = topic_position[judged_topic].astype(np.int64) * span
-    judged += document_position[judged_document]
-    codes, pairs = pd.factorize(np.concatenate([keys[filled], judged]), sort=True)
-    ranking = np.full(keys.shape, -1, dtype=np.int32)
-    ranking[filled] = codes[: codes.size - judged.size]
+    judged = pair_parts[-1] if judgments is not None else np.empty(0, dtype=np.int32)
+    kept = np.zeros(document.size + 1, dtype=bool)
+    kept[ranking], kept[judged], kept[-1] = True, True, False  # -1, nothing, is the last
+    if not kept[:-1].all():  # some are below the depth of every run
+        place = np.append(np.cumsum(kept[:-1]) - 1, -1).astype(np.int32)
+        ranking, judged = place[ranking], place[judged]
+        pair_topic, document = pair_topic[kept[:-1]], document[kept[:-1]]
     names = [run.name for run in runs]
     tree = assemble(
         topics=topics,
         runs=names,
-        document=documents[pairs % span],
-        pair_topic=pairs // span,
+        document=document,
+        pair_topic=pair_topic,
         ranking=ranking if runs else None,
         attrs=facts | {"runs_cut": sum(cut for *_, cut in rankings)},
         **_run_facts(names, run_table),
     )
-    return tree, codes[codes.size - judged.size :]
+    return tree, judged
 
 
 def check_overlap(runs: list[Run], topics, topic_position, known) -> None:
@@ -186,31 +195,32 @@ def _yes_or_no(table: pd.DataFrame) -> np.ndarray:
 
 def ranked_pairs(
     run: Run,
-    topics: tuple[np.ndarray, np.ndarray],
-    documents: tuple[np.ndarray, np.ndarray],
+    topic: np.ndarray,
+    pair: np.ndarray,
     *,
+    topics: np.ndarray,
+    documents: np.ndarray,
     depth: int | None,
     best: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """Ranking of a run, whose lines may have any order, cut at a depth.
 
-    For every document its topic, its rank from 0, and its pair as topic * span + document; and
-    whether there were more documents below the depth.
+    For every document its topic, its rank from 0, and its pair; and whether there were more
+    documents below the depth.
 
-    ``topics`` and ``documents`` are labels, and the position of the label of each code; document
-    labels ascend, so that ties can go by document descending. ``best`` keeps the best-ranked copy
-    of a duplicate, with a warning, which is refused otherwise.
+    ``topic`` and ``pair`` are those of the run's lines. Pairs ascend by topic and document, so that
+    ties can go by document descending; their labels are ``topics[topic]`` and ``documents[pair]``.
+    ``best`` keeps the best-ranked copy of a duplicate, with a warning, which is refused otherwise.
     """
-    topic, document = topics[1][run.topic], documents[1][run.document]
-    pair = topic.astype(np.int64) * documents[0].size + document
     score = run.score
     ordered = np.sort(pair)
     if (ordered[1:] == ordered[:-1]).any():
         if not best:
-            _refuse_duplicate(run, pair, topics[0], documents[0])
+            row = int(np.argmax(pd.Series(pair).duplicated()))
+            _refuse_duplicate(run, row, topics[topic[row]], documents[pair[row]])
         kept = _best_copies(run, pair)
-        topic, document, pair, score = topic[kept], document[kept], pair[kept], score[kept]
-    order, rank = ranking_order(topic, document, score)
+        topic, pair, score = topic[kept], pair[kept], score[kept]
+    order, rank = ranking_order(topic, pair, score)
     cut = depth is not None and bool(rank.max() >= depth)
     if cut:
         order, rank = order[rank < depth], rank[rank < depth]
@@ -227,11 +237,11 @@ def ranking_order(
     """
     order = np.arange(topic.size)
     if (topic[1:] < topic[:-1]).any():
-        order = _stable_order(topic)
+        order = stable_order(topic)
     ordered, scores = topic[order], score[order]
     if ((ordered[1:] == ordered[:-1]) & (scores[1:] > scores[:-1])).any():
         order = np.argsort(-score)
-        order = order[_stable_order(topic[order])]
+        order = order[stable_order(topic[order])]
     sorted_topic, sorted_score = topic[order], score[order]
     same = sorted_topic[1:] == sorted_topic[:-1]
     tie = np.concatenate([[False], same & (sorted_score[1:] == sorted_score[:-1]), [False]])
@@ -243,18 +253,11 @@ def ranking_order(
     return order, np.arange(topic.size) - np.repeat(start, length)
 
 
-def _stable_order(topic: np.ndarray) -> np.ndarray:
-    small = topic.max() < 2**16  # 16 bits are sorted by radix
-    return np.argsort(topic.astype(np.uint16) if small else topic, kind="stable")
-
-
-def _refuse_duplicate(run: Run, pair: np.ndarray, topics, documents):
-    row = int(np.argmax(pd.Series(pair).duplicated()))
-    topic, document = divmod(int(pair[row]), documents.size)
+def _refuse_duplicate(run: Run, row: int, topic: str, document: str):
     raise ValueError(
         Message(
-            f"{run.where(row)}: document '{documents[document]}' is in the ranking of topic "
-            f"'{topics[topic]}' a second time; once is allowed (",
+            f"{run.where(row)}: document '{document}' is in the ranking of topic '{topic}' a "
+            "second time; once is allowed (",
             Option("on_duplicate", "best"),
             " keeps the best-ranked copy).",
         )

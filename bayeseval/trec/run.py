@@ -13,7 +13,8 @@ from bayeseval.collection.choices import check_choice
 from bayeseval.messages import Message, Option, some_of
 from bayeseval.progress import track
 from bayeseval.trec.frames import checked_frame, finite_column, of_columns, row_name, with_our_names
-from bayeseval.trec.lines import Labels, Lines, blocks, spans_of
+from bayeseval.trec.labels import Labels
+from bayeseval.trec.lines import Lines, blocks, spans_of
 from bayeseval.trec.records import file_frame, run_name
 from bayeseval.trec.sources import NamedFile, bare_name, expanded, read_bytes
 
@@ -75,19 +76,29 @@ class RunReader:
         return [run._replace(name=given or run.name, source=str(path), given=fixed) for run in runs]
 
     def _read_lines(self, path: Path, data: bytes, given: str | None) -> Run:
-        parts = list(blocks(str(path), data, COLUMNS))
-        topic = np.concatenate([self.topics.encode(lines.column(0)) for lines in parts])
-        document = np.concatenate([self.documents.encode(lines.column(2)) for lines in parts])
-        score = np.concatenate([lines.numbers(4, "score") for lines in parts])
-        number = np.concatenate([lines.number for lines in parts]).astype(np.int32)
+        parts, tag, other = [], "", None
+        for lines in blocks(str(path), data, COLUMNS):  # one after the other is still in the cache
+            topic = self.topics.encode(lines.column(0))
+            document = self.documents.encode(lines.column(2))
+            score = lines.numbers(4, "score")
+            parts.append((topic, document, score, lines.number.astype(np.int32)))
+            tag = tag or lines.text_of(5, 0)
+            other = other or (_other_tag(lines, tag) if given is None else None)
+        topic, document, score, number = map(np.concatenate, zip(*parts, strict=True))
 
         def where(row: int) -> str:
             return f"{path}, line {number[row]}"
 
         score = _as_type(score, self.score_type, where)
         _warn_of_order(path, topic, score)
-        name = _tag(parts, path) if given is None else given
-        return Run(name, str(path), topic, document, score, where, given is not None)
+        if other is not None:
+            warnings.warn(
+                f"{other} where the lines before have '{tag}'; the run is named by its file, "
+                f"'{bare_name(path)}'.",
+                stacklevel=2,
+            )
+            tag = bare_name(path)
+        return Run(given or tag, str(path), topic, document, score, where, given is not None)
 
     def _read_frame(self, frame: pd.DataFrame, source: str) -> list[Run]:
         frame = with_our_names(frame, () if "score" in frame else ("rank",))
@@ -132,20 +143,13 @@ def _warn_of_order(path: Path, topic: np.ndarray, score: np.ndarray) -> None:
     )
 
 
-def _tag(parts: list[Lines], path: Path) -> str:
-    """The tag of all lines; the file's name where they differ, as where it repeats the rank."""
-    tag = parts[0].text_of(5, 0)
-    for lines in parts:
-        other = lines.column(5).other_than(tag.encode())
-        if other.size:
-            row = int(other[0])
-            warnings.warn(
-                f"{lines.name}, line {lines.number[row]}: tag '{lines.text_of(5, row)}' where the "
-                f"lines before have '{tag}'; the run is named by its file, '{bare_name(path)}'.",
-                stacklevel=2,
-            )
-            return bare_name(path)
-    return tag
+def _other_tag(lines: Lines, tag: str) -> str | None:
+    """The first line whose tag is another one, as where it repeats the rank; None without any."""
+    other = lines.column(5).other_than(tag.encode())
+    if not other.size:
+        return None
+    row = int(other[0])
+    return f"{lines.name}, line {lines.number[row]}: tag '{lines.text_of(5, row)}'"
 
 
 def _as_type(score: np.ndarray, score_type: np.dtype, where) -> np.ndarray:

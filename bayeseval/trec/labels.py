@@ -1,0 +1,131 @@
+"""Labels of topics and documents while files are read: codes, their order, and pairs."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayeseval.trec.lines import LONGEST_PACKED, WORD, Spans, eights, kept_bytes
+
+_LONG = np.uint64(0xFFFFFFFF00000000)  # bytes that no UTF-8 text holds
+_NOT_ASCII = np.uint64(0x8080808080808080)
+
+
+class Labels:
+    """Labels that were seen; `encode` gives provisional codes, the other methods what they mean.
+
+    A label of up to 32 bytes is packed into 64-bit words. The bytes of UTF-8 are in the order of
+    the letters, so words ascend as labels do. A longer label goes through a dictionary and is one
+    word that no text has.
+    """
+
+    def __init__(self):
+        self._seen: list[np.ndarray] = []
+        self._count = 0
+        self._long: dict[bytes, int] = {}
+
+    def encode(self, spans: Spans) -> NDArray[np.int32]:
+        """Provisional codes (n,) of labels: one for each stretch of equal ones."""
+        packed = self._packed(spans)
+        change = np.flatnonzero((packed[1:] != packed[:-1]).any(axis=1)) + 1
+        stretch = np.concatenate([[0], change])
+        self._seen.append(packed[stretch])
+        codes = np.arange(self._count, self._count + stretch.size, dtype=np.int32)
+        self._count += stretch.size
+        return np.repeat(codes, np.diff(np.append(stretch, len(packed))))
+
+    def _packed(self, spans: Spans) -> np.ndarray:
+        """Words (n, width) in which equal rows are equal labels."""
+        length = spans.end - spans.start
+        long = np.flatnonzero(length > LONGEST_PACKED)
+        length[long] = 0
+        width = max(1, -(-int(length.max(initial=1)) // WORD))
+        eight = eights(spans.text)
+        packed = np.empty((length.size, width), dtype="<u8")
+        for word in range(width):
+            packed[:, word] = eight[spans.start + word * WORD] & kept_bytes(length - word * WORD)
+        for row in long:
+            label = spans.text[spans.start[row] : spans.end[row]].tobytes()
+            packed[row, 0] = _LONG | np.uint64(self._long.setdefault(label, len(self._long)))
+        return packed
+
+    def _rows(self) -> np.ndarray:
+        """Packed words (code, width) of every code."""
+        width = max((rows.shape[1] for rows in self._seen), default=1)
+        rows = np.zeros((self._count, width), dtype="<u8")
+        stop = 0
+        for part in self._seen:
+            start, stop = stop, stop + len(part)
+            rows[start:stop, : part.shape[1]] = part
+        return rows
+
+    def keys(self) -> NDArray[np.uint64]:
+        """Numbers (code, width) of every code; rows of them ascend as labels do."""
+        rows = self._rows()
+        if not self._long:
+            return rows.byteswap()
+        codes, seen = numbered(np.zeros(self._count, dtype=np.int32), rows)
+        _, place = np.unique(self._texts(rows[seen]), return_inverse=True)
+        return place[codes, None].astype(np.uint64)
+
+    def texts(self, codes: np.ndarray) -> NDArray[np.str_]:
+        """Labels (n,) of codes."""
+        return self._texts(self._rows()[codes])
+
+    def resolve(self) -> tuple[np.ndarray, np.ndarray]:
+        """Labels (label,) of str in ascending order, and the label's position for each code."""
+        position, seen = numbered(np.zeros(self._count, dtype=np.int32), self.keys())
+        return self.texts(seen), position
+
+    def _texts(self, rows: np.ndarray) -> np.ndarray:
+        """Labels (n,) of packed rows."""
+        letters = rows.view(np.uint8).reshape(len(rows), -1)
+        if not self._long and not (rows & _NOT_ASCII).any():
+            used = np.flatnonzero(letters.any(axis=0))
+            length = int(used[-1]) + 1 if used.size else 1
+            return letters[:, :length].astype(np.uint32).view(f"U{length}").ravel()
+        listed = letters.view(f"S{letters.shape[1]}").ravel().tolist()
+        by_number = list(self._long)
+        for row in np.flatnonzero(rows[:, 0] & _LONG == _LONG):
+            listed[row] = by_number[int(rows[row, 0] & ~_LONG)]
+        return np.array([text.decode() for text in listed], dtype=str)
+
+
+def numbered(
+    topic: NDArray[np.integer], keys: NDArray[np.uint64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Number (n,) of the pair that each line has, and a line (pair,) that has it.
+
+    Pairs are numbered by topic, then by the ``keys`` (n, width) of their documents, as by
+    :meth:`Labels.keys`.
+
+    Examples
+    --------
+    >>> numbered(np.array([1, 0, 1, 0]), np.array([[7], [9], [7], [3]], dtype=np.uint64))
+    (array([2, 1, 2, 0], dtype=int32), array([3, 1, 0]))
+    """
+    order = stable_order(topic)
+    sorted_topic = topic[order]
+    edge = np.flatnonzero(sorted_topic[1:] != sorted_topic[:-1]) + 1
+    starts, stops = np.append(0, edge), np.append(edge, topic.size)
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        lines = order[start:stop]
+        words = keys[lines]
+        varying = np.flatnonzero((words[1:] != words[:-1]).any(axis=0))
+        if varying.size == 1:
+            order[start:stop] = lines[np.argsort(words[:, varying[0]])]
+        elif varying.size:
+            order[start:stop] = lines[np.lexsort(words[:, varying[::-1]].T)]
+    words = keys[order]
+    is_first = np.ones(topic.size, dtype=bool)
+    is_first[1:] = (words[1:] != words[:-1]).any(axis=1)
+    is_first[edge] = True
+    number = np.empty(topic.size, dtype=np.int32)
+    number[order] = np.cumsum(is_first) - 1
+    return number, order[is_first]
+
+
+def stable_order(topic: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Positions (n,) that put topics, numbered from 0, in order, lines of one as they came."""
+    if (topic[1:] >= topic[:-1]).all():
+        return np.arange(topic.size)
+    small = topic.max() < 2**16  # 16 bits are sorted by radix
+    return np.argsort(topic.astype(np.uint16) if small else topic, kind="stable")
