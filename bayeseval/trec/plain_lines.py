@@ -10,7 +10,7 @@ _BLANK, _TAB, _RETURN, _NEWLINE, _COMMENT, _ZERO, _POINT, _MINUS = (ord(c) for c
 
 @njit(cache=True)
 def fields(text, width, start, end):  # pragma: no cover
-    """Write where the fields of every line start and end; False where a line is not like the others.
+    """Write where fields of lines start and end; False where a line is not like the others.
 
     All lines of ``text``, whose last byte ends a line, must have ``width`` fields; none is blank or
     a comment. ``start`` and ``end`` (line * width,) are undefined where it is False.
