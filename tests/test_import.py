@@ -35,3 +35,13 @@ def test_the_version_is_that_of_the_installed_package():
 def test_the_help_of_a_command_needs_no_library():
     code = "from bayeseval.cli import main; main(['evaluate', '--help'])"
     assert imported(code, LIBRARIES) == "[]"
+
+
+def test_scores_of_small_files_need_neither_numba_nor_dask(tmp_path):
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 c 2\n")
+    (tmp_path / "run").write_text("1 Q0 b 1 2 r\n1 Q0 a 2 1 r\n2 Q0 c 1 3 r\n")
+    words = ["bayeseval", "evaluate", f"{tmp_path}/qrels", f"{tmp_path}/run"]
+    words += ["--estimator", "assumed", *("-m P@10 -m AP -m nDCG@10 -m Rprec -m R@5".split())]
+    code = f"sys.argv = {words}; from bayeseval.__main__ import main; main()"
+    heavy = ("numba", "dask.array", "scipy.stats", "pymc", "arviz", "matplotlib")
+    assert imported(code, heavy) == "[]"

@@ -1,13 +1,16 @@
 """The table of measures: weights of the ranks and plain scores of each of them."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.measures.measure import Measure
 
+LITTLE = 500_000  # ranks to sum over in less time than numba takes to be imported
 SATISFIED = 16.0  # 2 to the highest grade, 4, as gdeval has it
 
 
@@ -43,11 +46,23 @@ def reciprocal_weight(depth: int, measure: Measure) -> NDArray[np.floating]:
     return 1.0 / np.arange(1, depth + 1)
 
 
+def sums(position: NDArray, value: NDArray) -> ModuleType:
+    """Sums over ranks: compiled, or in numpy for so little work that numba is not worth an import.
+
+    Both give the same numbers to the last bit.
+    """
+    if "numba" not in sys.modules and position.size * value.shape[1] <= LITTLE:
+        from bayeseval.measures import small_sums
+
+        return small_sums
+    from bayeseval.measures import rank_sums
+
+    return rank_sums
+
+
 def linear(measure: Measure, position, value, weight, **_) -> NDArray[np.float64]:
     """Weighted sum of relevances over the ranks."""
-    from bayeseval.measures.rank_sums import weighted_sum
-
-    return weighted_sum(position, weight, value)
+    return sums(position, value).weighted_sum(position, weight, value)
 
 
 def of_every_run(measure: Measure, position, total, **_) -> NDArray[np.float64]:
@@ -73,41 +88,34 @@ def relevant_number(measure: Measure, value, start) -> NDArray[np.float64]:
 
 def average_precision(measure: Measure, position, value, total, **_) -> NDArray[np.float64]:
     """Sum of the precisions at the relevant documents, by the number of relevant documents."""
-    from bayeseval.measures.rank_sums import precision_sum
-
-    return np.minimum(precision_sum(position, value) / np.maximum(total, 1.0), 1.0)
+    found = sums(position, value).precision_sum(position, value)
+    return np.minimum(found / np.maximum(total, 1.0), 1.0)
 
 
 def normalised_gain(measure: Measure, position, value, weight, total, **_) -> NDArray[np.float64]:
     """Discounted gain, by that of the best ranking; 0 where no document has a gain."""
-    from bayeseval.measures.rank_sums import weighted_sum
-
-    gain = weighted_sum(position, weight, value) / np.where(total > 0, total, 1.0)
+    gain = sums(position, value).weighted_sum(position, weight, value) / np.where(
+        total > 0, total, 1.0
+    )
     return np.minimum(gain, 1.0)
 
 
 def ideal_gain(measure: Measure, value, start) -> NDArray[np.float64]:
     """Discounted gain (topic, column) of the best ranking of all documents."""
-    from bayeseval.measures.rank_sums import best_sum
-
     reach = value.shape[0] if measure.cutoff is None else min(value.shape[0], measure.cutoff)
-    return best_sum(discounted_gain(reach, measure), value, start)
+    return sums(value, value).best_sum(discounted_gain(reach, measure), value, start)
 
 
 def recall(measure: Measure, position, value, weight, total, **_) -> NDArray[np.float64]:
     """Relevant documents down to the cutoff, by the number of relevant documents."""
-    from bayeseval.measures.rank_sums import weighted_sum
-
-    share = weighted_sum(position, weight, value) / np.maximum(total, 1.0)
+    share = sums(position, value).weighted_sum(position, weight, value) / np.maximum(total, 1.0)
     return np.minimum(share, 1.0)
 
 
 def r_precision(measure: Measure, position, value, total, **_) -> NDArray[np.float64]:
     """Precision at the number of relevant documents."""
-    from bayeseval.measures.rank_sums import cumulative_at
-
     number = for_each_run(np.maximum(total, 1.0), position)
-    return cumulative_at(position, value, number) / number
+    return sums(position, value).cumulative_at(position, value, number) / number
 
 
 def discount_sum(count: NDArray[np.float64], cutoff: int | None) -> NDArray[np.float64]:
@@ -168,19 +176,17 @@ def expected_reciprocal_rank(measure: Measure, position, value, **_) -> NDArray[
 
 def set_precision(measure: Measure, position, value, weight, length, **_) -> NDArray[np.float64]:
     """Relevant documents retrieved, by the documents retrieved."""
-    from bayeseval.measures.rank_sums import weighted_sum
-
-    return weighted_sum(position, weight, value) / np.maximum(length, 1)[:, None]
+    return (
+        sums(position, value).weighted_sum(position, weight, value) / np.maximum(length, 1)[:, None]
+    )
 
 
 def set_f(measure: Measure, position, value, weight, total, length, **_) -> NDArray[np.float64]:
     r"""With P and R those of the set, :math:`(1 + \beta) P R / (R + \beta P)`, as in trec_eval."""
-    from bayeseval.measures.rank_sums import weighted_sum
-
     beta = measure.parameter
     assert beta is not None
     whole = length[:, None] + beta * total
-    found = weighted_sum(position, weight, value)
+    found = sums(position, value).weighted_sum(position, weight, value)
     return np.minimum((1.0 + beta) * found / np.maximum(whole, 1.0), 1.0)
 
 

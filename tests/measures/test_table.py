@@ -2,8 +2,12 @@
 
 import re
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from bayeseval.measures import rank_sums, small_sums
 from bayeseval.measures.names import EXAMPLES, parse_measures
 from bayeseval.measures.table import MEASURES, linear
 
@@ -46,3 +50,17 @@ def test_every_parameter_of_a_measure_is_in_its_label(name):
 
 def test_messages_name_every_measure():
     assert {re.split(r"[(@]", text)[0] for text in EXAMPLES.split(", ")} == set(MEASURES)
+
+
+@given(seed=st.integers(0, 999), n_columns=st.integers(1, 3), depth=st.integers(1, 40))
+def test_sums_without_numba_are_those_of_the_kernels_to_the_last_bit(seed, n_columns, depth):
+    rng = np.random.default_rng(seed)
+    value = rng.choice([0.0, 0.3, 1.0, 3.0, rng.normal()], size=(50, n_columns))
+    position = rng.integers(-1, 50, (7, depth)).astype(np.int32)
+    weight, start = rng.uniform(size=depth), np.array([0, 20, 20, 50])
+    cutoff = rng.uniform(0, depth + 3, (7, n_columns))
+    asked = [("weighted_sum", (position, weight, value)), ("precision_sum", (position, value))]
+    asked += [("best_sum", (weight, value, start)), ("cumulative_at", (position, value, cutoff))]
+    for name, arguments in asked:
+        small = getattr(small_sums, name)(*arguments)
+        np.testing.assert_array_equal(small, getattr(rank_sums, name)(*arguments), err_msg=name)
