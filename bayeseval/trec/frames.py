@@ -2,11 +2,14 @@
 
 import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection, check_one_sample
 from bayeseval.collection.labels import pair_names
@@ -25,6 +28,7 @@ SYNONYMS = {
     "run": ("run_id", "system", "name", "tag"),
 }
 EXACT = {"float16": 2**11, "float32": 2**24, "float64": 2**53}  # below which no digit is lost
+_NUMBERS = {int, float, np.float32, np.float64}
 # columns of judgments whose score is a grade: BEIR's and ranx's
 _SCORED = ({"corpus-id", "score"}, {"corpus_id", "score"}, {"q_id", "doc_id", "score"})
 
@@ -368,8 +372,36 @@ def of_dict(table: Mapping, kind: str) -> pd.DataFrame:
     documents = [document for of_topic in table.values() for document in of_topic]
     documents = as_text(pd.Series(documents, dtype=object)).to_numpy()
     values = [value for of_topic in table.values() for value in of_topic.values()]
-    frame = pd.DataFrame({"topic": topics, "document": documents, VALUE[kind]: values})
+    columns = {"topic": topics, "document": documents}
+    frame = pd.DataFrame(columns, dtype=object).assign(**{VALUE[kind]: values})
     return frame if kind != "run" else frame.assign(run=RUN)
+
+
+def plain_dict(table: Mapping) -> tuple[list[str], NDArray, list[str], NDArray] | None:
+    """Topics, their numbers of documents, documents and values of ``{topic: {document: x}}``.
+
+    Topics without a document are left out. None unless topics and documents are text and values are
+    finite numbers: :func:`of_dict` makes a table of others too.
+
+    Examples
+    --------
+    >>> plain_dict({"1": {"a": 2, "b": 0.5}, "2": {}})
+    (['1'], array([2]), ['a', 'b'], array([2. , 0.5]))
+    """
+    if not all(type(part) is dict for part in table.values()):
+        return None
+    filled = {topic: part for topic, part in table.items() if part}
+    documents = list(chain.from_iterable(filled.values()))
+    values = list(chain.from_iterable(part.values() for part in filled.values()))
+    if {*map(type, filled), *map(type, documents)} != {str} or not {*map(type, values)} <= _NUMBERS:
+        return None
+    if not all(filled) or not all(documents) or "\0" in "".join([*filled, *documents]):
+        return None
+    with suppress(OverflowError):
+        numbers = np.array(values, dtype=np.float64)
+        if np.isfinite(numbers).all():
+            return [*filled], np.array([*map(len, filled.values())]), documents, numbers
+    return None
 
 
 def holds_runs(table: Mapping) -> bool:

@@ -52,10 +52,14 @@ def kept_bytes(length: np.ndarray) -> np.ndarray:
 def spans_of(labels) -> Spans:
     """Spans of a sequence of str."""
     listed = labels.tolist() if hasattr(labels, "tolist") else labels
-    encoded = [label.encode() for label in listed]
-    end = np.cumsum([len(label) for label in encoded], dtype=np.int64)
-    start = np.concatenate([[0], end[:-1]])
-    return Spans(np.frombuffer(b"".join([*encoded, PADDING]), dtype=np.uint8), start, end)
+    text = "".join(listed)
+    data = text.encode()
+    if len(data) == len(text):
+        length = np.fromiter(map(len, listed), dtype=np.int64, count=len(listed))
+    else:
+        length = np.array([len(label.encode()) for label in listed])
+    end = np.cumsum(length)
+    return Spans(np.frombuffer(data + PADDING, dtype=np.uint8), end - length, end)
 
 
 class WrongFields(ValueError):

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,11 +12,19 @@ import pandas as pd
 from bayeseval.collection.choices import check_choice
 from bayeseval.messages import Message, Option, some_of
 from bayeseval.progress import track
-from bayeseval.trec.frames import checked_frame, finite_column, of_columns, row_name, with_our_names
+from bayeseval.trec.frames import (
+    checked_frame,
+    finite_column,
+    of_columns,
+    of_run,
+    plain_dict,
+    row_name,
+    with_our_names,
+)
 from bayeseval.trec.labels import Labels
 from bayeseval.trec.lines import Lines, blocks, spans_of
 from bayeseval.trec.records import file_frame, run_name
-from bayeseval.trec.sources import NamedFile, bare_name, expanded, read_bytes
+from bayeseval.trec.sources import NamedFile, RunDict, bare_name, expanded, read_bytes
 
 COLUMNS = "topic iter document rank score tag"
 
@@ -57,6 +65,8 @@ class RunReader:
                 runs.extend(self._read_file(source))
             elif isinstance(source, NamedFile):
                 runs.extend(self._read_file(source.path, source.name))
+            elif isinstance(source, RunDict):
+                runs.extend(self._read_dict(*source))
             else:
                 runs.extend(self._read_frame(source, "runs DataFrame"))
         return _named_apart(runs, set(taken))
@@ -99,6 +109,19 @@ class RunReader:
             )
             tag = bare_name(path)
         return Run(given or tag, str(path), topic, document, score, where, given is not None)
+
+    def _read_dict(self, name: str, table: Mapping) -> list[Run]:
+        plain = plain_dict(table)
+        if plain is None:
+            return self._read_frame(of_run(name, table), "runs DataFrame")
+        topics, sizes, documents, score = plain
+        topic = np.repeat(self.topics.encode(spans_of(topics)), sizes)
+        document = self.documents.encode(spans_of(documents))
+
+        def where(row: int) -> str:
+            return row_name("runs DataFrame", of_run(name, table), row)
+
+        return [Run(name, "", topic, document, _as_type(score, self.score_type, where), where)]
 
     def _read_frame(self, frame: pd.DataFrame, source: str) -> list[Run]:
         frame = with_our_names(frame, () if "score" in frame else ("rank",))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from bayeseval.trec.frames import as_frame, described, holds_runs, of_run
+from bayeseval.trec.frames import RUN, as_frame, described, holds_runs, of_run
 from bayeseval.whole_file import expanded_path, whole_file
 
 HDF5 = b"\x89HDF"  # how a netCDF file begins
@@ -37,8 +37,15 @@ class NamedFile(NamedTuple):
     path: Path
 
 
+class RunDict(NamedTuple):
+    """A run as ``{topic: {document: score}}``."""
+
+    name: str
+    table: Mapping
+
+
 def expanded(sources, kind: str) -> list:
-    """Files and data frames, at least one, that sources stand for; of runs also NamedFiles.
+    """Files and frames, at least one, that sources stand for; of runs NamedFiles and RunDicts too.
 
     Several sources are a list, or an iterator such as ``Path.glob`` returns. A text that is no file
     and has ``*``, ``?`` or ``[`` is a glob; its files come sorted. Of a dict of runs some or all
@@ -67,6 +74,8 @@ def expanded(sources, kind: str) -> list:
 def _expanded_one(source, kind: str) -> list:
     if kind == "run" and isinstance(source, Mapping) and holds_runs(source):
         return [_named(str(name), one) for name, one in source.items()]
+    if kind == "run" and isinstance(source, Mapping):
+        return [RunDict(RUN, source)]
     if not isinstance(source, str | os.PathLike):
         frame = as_frame(source, kind)
         if frame is None:
@@ -95,8 +104,10 @@ def shown(text: str) -> str:
     return f"{text[:60]!r}... (a path is needed, not what a file holds)"
 
 
-def _named(name: str, source) -> NamedFile | pd.DataFrame:
+def _named(name: str, source) -> NamedFile | RunDict | pd.DataFrame:
     """One run of a dict, which may be a file."""
+    if isinstance(source, Mapping) and source and not holds_runs(source):
+        return RunDict(name, source)
     if not isinstance(source, str | os.PathLike):
         return of_run(name, source)
     paths = _expanded_one(source, "run")
