@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayeseval.measures.measure import Measure
 
-LITTLE = 500_000  # ranks to sum over in less time than numba takes to be imported
+LITTLE = 500_000  # values to add in less time than numba takes to be imported
 SATISFIED = 16.0  # 2 to the highest grade, 4, as gdeval has it
 
 
@@ -46,12 +46,12 @@ def reciprocal_weight(depth: int, measure: Measure) -> NDArray[np.floating]:
     return 1.0 / np.arange(1, depth + 1)
 
 
-def sums(position: NDArray, value: NDArray) -> ModuleType:
+def sums(n_steps: int) -> ModuleType:
     """Sums over ranks: compiled, or in numpy for so little work that numba is not worth an import.
 
     Both give the same numbers to the last bit.
     """
-    if "numba" not in sys.modules and position.size * value.shape[1] <= LITTLE:
+    if "numba" not in sys.modules and n_steps <= LITTLE:
         from bayeseval.measures import small_sums
 
         return small_sums
@@ -62,7 +62,7 @@ def sums(position: NDArray, value: NDArray) -> ModuleType:
 
 def linear(measure: Measure, position, value, weight, **_) -> NDArray[np.float64]:
     """Weighted sum of relevances over the ranks."""
-    return sums(position, value).weighted_sum(position, weight, value)
+    return sums(position.size * value.shape[1]).weighted_sum(position, weight, value)
 
 
 def of_every_run(measure: Measure, position, total, **_) -> NDArray[np.float64]:
@@ -88,13 +88,13 @@ def relevant_number(measure: Measure, value, start) -> NDArray[np.float64]:
 
 def average_precision(measure: Measure, position, value, total, **_) -> NDArray[np.float64]:
     """Sum of the precisions at the relevant documents, by the number of relevant documents."""
-    found = sums(position, value).precision_sum(position, value)
+    found = sums(position.size * value.shape[1]).precision_sum(position, value)
     return np.minimum(found / np.maximum(total, 1.0), 1.0)
 
 
 def normalised_gain(measure: Measure, position, value, weight, total, **_) -> NDArray[np.float64]:
     """Discounted gain, by that of the best ranking; 0 where no document has a gain."""
-    gain = sums(position, value).weighted_sum(position, weight, value) / np.where(
+    gain = sums(position.size * value.shape[1]).weighted_sum(position, weight, value) / np.where(
         total > 0, total, 1.0
     )
     return np.minimum(gain, 1.0)
@@ -103,19 +103,23 @@ def normalised_gain(measure: Measure, position, value, weight, total, **_) -> ND
 def ideal_gain(measure: Measure, value, start) -> NDArray[np.float64]:
     """Discounted gain (topic, column) of the best ranking of all documents."""
     reach = value.shape[0] if measure.cutoff is None else min(value.shape[0], measure.cutoff)
-    return sums(value, value).best_sum(discounted_gain(reach, measure), value, start)
+    return sums(value.size + 1000 * start.size).best_sum(
+        discounted_gain(reach, measure), value, start
+    )
 
 
 def recall(measure: Measure, position, value, weight, total, **_) -> NDArray[np.float64]:
     """Relevant documents down to the cutoff, by the number of relevant documents."""
-    share = sums(position, value).weighted_sum(position, weight, value) / np.maximum(total, 1.0)
+    share = sums(position.size * value.shape[1]).weighted_sum(position, weight, value) / np.maximum(
+        total, 1.0
+    )
     return np.minimum(share, 1.0)
 
 
 def r_precision(measure: Measure, position, value, total, **_) -> NDArray[np.float64]:
     """Precision at the number of relevant documents."""
     number = for_each_run(np.maximum(total, 1.0), position)
-    return sums(position, value).cumulative_at(position, value, number) / number
+    return sums(position.size * value.shape[1]).cumulative_at(position, value, number) / number
 
 
 def discount_sum(count: NDArray[np.float64], cutoff: int | None) -> NDArray[np.float64]:
@@ -177,7 +181,8 @@ def expected_reciprocal_rank(measure: Measure, position, value, **_) -> NDArray[
 def set_precision(measure: Measure, position, value, weight, length, **_) -> NDArray[np.float64]:
     """Relevant documents retrieved, by the documents retrieved."""
     return (
-        sums(position, value).weighted_sum(position, weight, value) / np.maximum(length, 1)[:, None]
+        sums(position.size * value.shape[1]).weighted_sum(position, weight, value)
+        / np.maximum(length, 1)[:, None]
     )
 
 
@@ -186,7 +191,7 @@ def set_f(measure: Measure, position, value, weight, total, length, **_) -> NDAr
     beta = measure.parameter
     assert beta is not None
     whole = length[:, None] + beta * total
-    found = sums(position, value).weighted_sum(position, weight, value)
+    found = sums(position.size * value.shape[1]).weighted_sum(position, weight, value)
     return np.minimum((1.0 + beta) * found / np.maximum(whole, 1.0), 1.0)
 
 

@@ -58,8 +58,10 @@ def checked_frame(
     checked = {}
     for column in labels:
         text = checked[column] = as_text(pd.Series(frame[column]))
-        wrong = text.isna() | (text == "") | text.str.contains("\0", regex=False, na=False)
-        if wrong.any():
+        known = text.to_numpy(dtype=object)
+        missing = text.isna().to_numpy() | (known == "")
+        if missing.any() or "\0" in "".join(known):
+            wrong = missing | text.str.contains("\0", regex=False, na=False).to_numpy()
             where = row_name(name, frame, int(np.argmax(wrong)))
             raise ValueError(
                 f"{where}: the {column} is missing or empty; every {column} has a label."
@@ -92,12 +94,8 @@ def as_numbers(column: Any) -> np.ndarray:
 def row_name(name: str, frame: pd.DataFrame, row: int) -> str:
     """Text that names a row in a message: its place, topic and document."""
     topic, document = frame["topic"].iloc[row], frame["document"].iloc[row]
-    return f"{name}, {places(frame.iloc[[row]])[0]} (topic '{topic}', document '{document}')"
-
-
-def places(frame: pd.DataFrame) -> list[str]:
-    """Where every row stands: its line or entry in a file, its number in a DataFrame."""
-    return [f"{frame.index.name or 'row'} {number}" for number in frame.index]
+    place = f"{frame.index.name or 'row'} {frame.index[row]}"
+    return f"{name}, {place} (topic '{topic}', document '{document}')"
 
 
 def qrels_frame(collection: xr.DataTree) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from bayeseval.trec.lines import LONGEST_PACKED, WORD, Spans, eights, kept_bytes
 
 _LONG = np.uint64(0xFFFFFFFF00000000)  # bytes that no UTF-8 text holds
+_LAST = np.uint64(2**64 - 1)  # after all keys
 _NOT_ASCII = np.uint64(0x8080808080808080)
 
 
@@ -105,15 +106,18 @@ def numbered(
     order = stable_order(topic)
     sorted_topic = topic[order]
     edge = np.flatnonzero(sorted_topic[1:] != sorted_topic[:-1]) + 1
-    starts, stops = np.append(0, edge), np.append(edge, topic.size)
-    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-        lines = order[start:stop]
-        words = keys[lines]
-        varying = np.flatnonzero((words[1:] != words[:-1]).any(axis=0))
-        if varying.size == 1:
-            order[start:stop] = lines[np.argsort(words[:, varying[0]])]
-        elif varying.size:
-            order[start:stop] = lines[np.lexsort(words[:, varying[::-1]].T)]
+    start, length = np.append(0, edge), np.diff(edge, prepend=0, append=topic.size)
+    if start.size * length.max() <= 2 * topic.size:  # as many lines of every topic, or nearly so
+        row = np.repeat(np.arange(start.size), length)
+        place = np.arange(topic.size) - start[row]
+        words = np.full((keys.shape[1], start.size, length.max()), _LAST)
+        words[:, row, place] = keys[order].T
+        within = _ascending(words)
+        order = order[(start[:, None] + within)[np.arange(length.max()) < length[:, None]]]
+    else:
+        for first, stop in zip(start.tolist(), (start + length).tolist(), strict=True):
+            lines = order[first:stop]
+            order[first:stop] = lines[_ascending(keys[lines].T)]
     words = keys[order]
     is_first = np.ones(topic.size, dtype=bool)
     is_first[1:] = (words[1:] != words[:-1]).any(axis=1)
@@ -121,6 +125,14 @@ def numbered(
     number = np.empty(topic.size, dtype=np.int32)
     number[order] = np.cumsum(is_first) - 1
     return number, order[is_first]
+
+
+def _ascending(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Positions (..., line) that put rows of words (width, ..., line) in order."""
+    varying = [word for word in words if (word != word[..., :1]).any()]
+    if len(varying) == 1:
+        return np.argsort(varying[0], axis=-1)
+    return np.lexsort(varying[::-1] or words, axis=-1)
 
 
 def stable_order(topic: NDArray[np.integer]) -> NDArray[np.int64]:

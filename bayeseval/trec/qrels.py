@@ -9,7 +9,7 @@ import pandas as pd
 
 from bayeseval.collection.choices import check_choice
 from bayeseval.messages import Message, Option
-from bayeseval.trec.frames import checked_frame, finite_column, of_columns, places, row_name
+from bayeseval.trec.frames import LINE, checked_frame, finite_column, of_columns, row_name
 from bayeseval.trec.lines import Lines, WrongFields, blocks
 from bayeseval.trec.records import file_frame
 from bayeseval.trec.sources import expanded, read_bytes
@@ -21,6 +21,7 @@ COLUMNS = {
     "probs": "topic iter document grade probability",
 }
 PAIR = ["topic", "document"]
+PLACE = ("source", "unit", "number")  # where a judgment stands, for messages
 RUN_FIELDS = 6
 _TEXT = ("topic", "document", "stratum", "method")
 UNJUDGEABLE = "unjudgeable"  # in place of a grade: a document that nobody can judge
@@ -87,7 +88,7 @@ def read_qrels(source, qrels_format: str = "qrels", *, unjudgeable: str = "error
         row = judgments.iloc[int(np.argmax(marked))]
         raise ValueError(
             Message(
-                f"{row['where']}: document '{row['document']}' of topic '{row['topic']}' is marked "
+                f"{_where(row)}: document '{row['document']}' of topic '{row['topic']}' is marked "
                 f"{UNJUDGEABLE}; ",
                 Option("unjudgeable", "nonrelevant"),
                 " counts such documents of a design as judged and not relevant",
@@ -104,11 +105,16 @@ def read_qrels(source, qrels_format: str = "qrels", *, unjudgeable: str = "error
     if again.any():
         row = judgments.iloc[int(np.argmax(again))]
         raise ValueError(
-            f"{row['where']}: document '{row['document']}' of topic '{row['topic']}' is judged a "
+            f"{_where(row)}: document '{row['document']}' of topic '{row['topic']}' is judged a "
             f"second time; one judgment is allowed{_expected(qrels_format)}; of several assessors "
             "give one, or the grade that they agreed on."
         )
-    return judgments.drop(columns="where")
+    return judgments.drop(columns=[*PLACE])
+
+
+def _where(row: pd.Series) -> str:
+    """File and line, or table and row, of a judgment."""
+    return "{}, {} {}".format(*row[[*PLACE]])
 
 
 def _expected(qrels_format: str) -> str:
@@ -143,12 +149,12 @@ def _of_frame(source: pd.DataFrame, name: str, qrels_format: str) -> pd.DataFram
         warnings.warn(FieldsIgnored(found), stacklevel=5)
     if "probability" in numbers:
         finite_column(frame, name, "probability")
-    where = [f"{name}, {place}" for place in places(frame)]
     marked = frame["grade"].isin([UNJUDGEABLE]).to_numpy()
     if marked.any():
         frame = frame.assign(grade=frame["grade"].mask(marked, "0"))
     grade = _frame_grades(frame, name)
-    table = frame[columns].assign(grade=grade, where=where, marked=marked)
+    table = frame[columns].assign(grade=grade, marked=marked)
+    table = table.assign(source=name, unit=frame.index.name or "row", number=frame.index)
     if "probability" in numbers:
         table["probability"] = pd.to_numeric(table["probability"])
     _check_sampled(table)
@@ -198,8 +204,7 @@ def _of_lines(lines: Lines, qrels_format: str) -> pd.DataFrame:
             table[name], table["marked"] = _whole(lines, column)
         elif name == "probability":
             table[name] = lines.numbers(column, "probability")
-    where = f"{lines.name}, line " + pd.Series(lines.number).astype(str)
-    judgments = pd.DataFrame(table).assign(where=where)
+    judgments = pd.DataFrame(table).assign(source=lines.name, unit=LINE, number=lines.number)
     _check_sampled(judgments)
     return judgments
 
@@ -276,7 +281,7 @@ def _refuse(wrong: np.ndarray, judgments: pd.DataFrame, column: str, rule: str) 
     if wrong.any():
         row = judgments.iloc[int(np.argmax(wrong))]
         name = "inclusion probability" if column == "probability" else column
-        raise ValueError(f"{row['where']}: {name} {row[column]} {rule}")
+        raise ValueError(f"{_where(row)}: {name} {row[column]} {rule}")
 
 
 def warn_below(grade: np.ndarray) -> None:
