@@ -34,12 +34,12 @@ def origin(collection: xr.DataTree) -> dict[str, str]:
     grade = collection["judgments/grade"]
     grade = grade.transpose("pair", ...).to_numpy().reshape(root.sizes["pair"], -1)
     judged = np.flatnonzero(~np.isnan(grade).all(axis=1))
-    topic = hash_array(root["topic"].to_numpy().astype(object))
-    word = hash_array(root["document"].to_numpy()[judged].astype(object))
+    topic = hash_array(root["topic"].to_numpy().astype(object), categorize=False)
+    word = hash_array(root["document"].to_numpy()[judged].astype(object), categorize=False)
     word = word * np.uint64(31) + topic[root["pair_topic"].to_numpy()[judged]]
     column = np.arange(1, 2 * grade.shape[1], 2, dtype=np.uint64)
     level = np.where(np.isnan(grade[judged]), -1.0, grade[judged])
-    value = hash_array(level.astype(np.float64).ravel()).reshape(level.shape)
+    value = hash_array(level.astype(np.float64).ravel(), categorize=False).reshape(level.shape)
     total = (word * (value @ column)).sum(dtype=np.uint64)
     return {"fingerprint": str(root.attrs.get("fingerprint", "")), "sample": f"{int(total):016x}"}
 
