@@ -39,6 +39,7 @@ slow: setup-test
 	$(BIN)/python -m pytest -q -m slow
 bench: setup-test
 	$(BIN)/python -m pytest -q -rP benchmarks
+	$(BENCHMARK)/speed_table.py
 table: setup-test
 	$(BENCHMARK)/round5_table.py
 comparison: setup-test

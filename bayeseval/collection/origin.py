@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayeseval.messages import Message, Option
 
 RUN_COORDS = ("contributed", "team")
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
 
 
 def run_coords(collection: xr.DataTree, runs: Any = None) -> dict[str, xr.Variable]:
@@ -28,20 +30,32 @@ def origin(collection: xr.DataTree) -> dict[str, str]:
     The checksum does not depend on the order of the pairs, so that it stays the same where runs are
     added.
     """
-    from pandas.core.util.hashing import hash_array
-
     root = collection.to_dataset()
     grade = collection["judgments/grade"]
     grade = grade.transpose("pair", ...).to_numpy().reshape(root.sizes["pair"], -1)
     judged = np.flatnonzero(~np.isnan(grade).all(axis=1))
-    topic = hash_array(root["topic"].to_numpy().astype(object), categorize=False)
-    word = hash_array(root["document"].to_numpy()[judged].astype(object), categorize=False)
-    word = word * np.uint64(31) + topic[root["pair_topic"].to_numpy()[judged]]
+    topic = _words(root["topic"].to_numpy())[root["pair_topic"].to_numpy()[judged]]
+    word = _mixed(_words(root["document"].to_numpy()[judged]) * np.uint64(31) + topic)
     column = np.arange(1, 2 * grade.shape[1], 2, dtype=np.uint64)
-    level = np.where(np.isnan(grade[judged]), -1.0, grade[judged])
-    value = hash_array(level.astype(np.float64).ravel(), categorize=False).reshape(level.shape)
-    total = (word * (value @ column)).sum(dtype=np.uint64)
+    level = np.where(np.isnan(grade[judged]), -1.0, grade[judged]).astype(np.float64)
+    value = _mixed(level.view(np.uint64)) @ column
+    total = (word * value).sum(dtype=np.uint64)
     return {"fingerprint": str(root.attrs.get("fingerprint", "")), "sample": f"{int(total):016x}"}
+
+
+def _words(labels: NDArray[np.str_]) -> NDArray[np.uint64]:
+    """A number for each label, whatever the width in which numpy holds it."""
+    shape = labels.size, labels.itemsize // 4
+    letters = np.ascontiguousarray(labels).view(np.uint32).reshape(shape)
+    power = np.cumprod(np.full(letters.shape[1], _ODD))
+    return _mixed(letters.astype(np.uint64) @ power)
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers whose bits all depend on all bits of those given."""
+    for _ in range(2):
+        numbers = (numbers ^ (numbers >> np.uint64(32))) * _ODD
+    return numbers ^ (numbers >> np.uint64(29))
 
 
 def topics_word(labels: Any) -> str:
