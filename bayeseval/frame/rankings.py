@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import topic_starts
 from bayeseval.collection.choices import check_whole_numbers
-from bayeseval.collection.labels import named_positions
+from bayeseval.collection.labels import named_positions, row_of_pair
 from bayeseval.frame.sample import grade_columns
 
 CONSTANT = 60.0  # of the fusion, added to every rank
+CELLS = 4_000_000  # ranks that are read at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +112,48 @@ class Rankings:
         fused_rank = np.empty(in_frame.size, dtype=np.int64)
         fused_rank[best_first] = ahead + ~in_frame[best_first]
         return fused_rank
+
+
+@dataclass(frozen=True, eq=False)
+class RunRanks:
+    """Ranks (frame_pair, run) of frame pairs in runs, from 1, made for the rows that are read.
+
+    Examples
+    --------
+    >>> rankings = Rankings(np.array([[[1, 0, -1], [4, 2, 3]]]), np.array([0, 2, 5]))
+    >>> ranks = RunRanks(rankings, np.array([1, 2, 4]), np.array([0, 1, 3]))
+    >>> ranks.shape, ranks[1:].ravel().tolist()
+    ((3, 1), [2, 1])
+    """
+
+    rankings: Rankings
+    pair: NDArray[np.integer]  # (frame_pair,): positions in the collection, ascending
+    start: NDArray[np.int64]  # (topic + 1,): the frame pairs of topic t are start[t]:start[t + 1]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of frame pairs, and of runs."""
+        return self.pair.size, self.rankings.pair.shape[0]
+
+    def __array__(self, dtype=None, copy=None) -> NDArray:
+        return self[:].astype(dtype or np.int32)
+
+    def __getitem__(self, rows: Any) -> NDArray[np.int32]:
+        """Ranks of rows that stand together; of others by those of all rows."""
+        if not isinstance(rows, slice):
+            return self[:][rows]
+        first, last, _ = rows.indices(self.pair.size)
+        n_runs = self.shape[1]
+        run_rank = np.zeros((last - first + 1, n_runs), dtype=np.int32)
+        if last > first:
+            begin, end = np.searchsorted(self.start, [first, last - 1], side="right") - 1
+            lowest, highest = self.rankings.start[[begin, end + 1]]
+            row = row_of_pair(self.pair[first:last] - lowest, highest - lowest)
+            rankings = self.rankings.pair[:, begin : end + 1]
+            rank = np.broadcast_to(np.arange(1, rankings.shape[2] + 1), rankings.shape[1:])
+            for run, ranking in enumerate(rankings):
+                run_rank[row[np.maximum(ranking - lowest, -1)], run] = rank
+        return run_rank[:-1]  # what is not among the rows has gone to the last
 
 
 def reciprocal_rank_fusion(ranking: NDArray[np.integer], n_pairs: int) -> NDArray[np.float64]:
