@@ -35,7 +35,7 @@ def origin(collection: xr.DataTree) -> dict[str, str]:
     grade = grade.transpose("pair", ...).to_numpy().reshape(root.sizes["pair"], -1)
     judged = np.flatnonzero(~np.isnan(grade).all(axis=1))
     topic = hash_array(root["topic"].to_numpy().astype(object))
-    word = hash_array(root["document"].to_numpy()[judged].astype(object))
+    word = hash_array(root["document"][judged].to_numpy().astype(object))
     word = word * np.uint64(31) + topic[root["pair_topic"].to_numpy()[judged]]
     column = np.arange(1, 2 * grade.shape[1], 2, dtype=np.uint64)
     level = np.where(np.isnan(grade[judged]), -1.0, grade[judged])

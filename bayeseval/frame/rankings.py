@@ -29,6 +29,38 @@ class TopicRanks:
     run_rank: NDArray[np.int32]  # (pair, run): from 1; 0 where the run did not retrieve it
 
 
+class StoredRanking:
+    """Rankings (run, topic, rank) on disk, read by blocks of topics; an array where all are needed.
+
+    What leaves the topics as they are, such as other runs or a smaller depth, reads nothing.
+    """
+
+    def __init__(self, data: Any) -> None:
+        self._data = data  # a dask array
+        self.shape, self.dtype = data.shape, data.dtype
+        self._block = 0, np.empty((0, 0, 0), dtype=data.dtype)  # first topic, and what was read
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __array__(self, dtype=None, copy=None) -> NDArray:
+        return np.asarray(self._data, dtype=dtype)
+
+    def __getitem__(self, key: Any) -> Any:
+        runs, topics, *ranks = key if isinstance(key, tuple) and key[0] is not ... else (key, None)
+        if isinstance(topics, int | np.integer):
+            first, block = self._block
+            if not first <= topics < first + block.shape[1]:
+                size = max(CELLS // max(self.shape[0] * self.shape[2], 1), 1)
+                first = int(topics)
+                block = np.asarray(self._data[:, first : first + size])
+                self._block = first, block
+            return block[(runs, topics - first, *ranks)]
+        part = self._data[key]
+        whole = part.ndim == 3 and part.shape[1] == self.shape[1]
+        return StoredRanking(part) if whole else np.asarray(part)
+
+
 @dataclass(frozen=True, eq=False)
 class Rankings:
     """Ranked documents of runs, as positions of pairs.
@@ -40,17 +72,22 @@ class Rankings:
     ([[2, 0, 1]], [[2, 3]], [2, 3, 1])
     """
 
-    pair: NDArray[np.int32]  # (run, topic, rank): -1 where nothing is there
+    # (run, topic, rank): -1 where nothing is there. An array, or one on disk (StoredRanking)
+    pair: Any
     start: NDArray[np.int64]  # (topic + 1,): the pairs of topic t are start[t]:start[t + 1]
 
     @classmethod
     def of(cls, collection: xr.DataTree, runs: NDArray[np.integer] | None = None) -> "Rankings":
         """Rankings of a collection, of all runs or of those at some positions."""
-        pair = collection["rankings/ranking"].to_numpy()
-        return cls(pair if runs is None else pair[runs], topic_starts(collection))
+        ranking = collection["rankings/ranking"]
+        pair = ranking.to_numpy() if ranking.chunks is None else StoredRanking(ranking.data)
+        rankings = cls(pair, topic_starts(collection))
+        return rankings if runs is None else rankings.of_runs(runs)
 
     def of_runs(self, runs) -> "Rankings":
         """Rankings of the runs at some positions."""
+        if np.array_equal(runs, np.arange(self.pair.shape[0])):
+            return self
         return replace(self, pair=self.pair[runs])
 
     def top(self, depth: int | None) -> "Rankings":
@@ -65,7 +102,15 @@ class Rankings:
     @cached_property
     def length(self) -> NDArray[np.int64]:
         """Number of documents that a run ranks for a topic, (run, topic); 0 where it lacks it."""
-        return np.count_nonzero(self.pair >= 0, axis=2)
+        parts = [np.count_nonzero(ranking >= 0, axis=2) for ranking in self._blocks()]
+        return np.concatenate(parts or [np.zeros(self.pair.shape[:2], dtype=np.int64)], axis=1)
+
+    def _blocks(self) -> Iterator[NDArray[np.int32]]:
+        """Rankings (run, topic, rank) of topics that stand together."""
+        n_runs, n_topics, n_ranks = self.pair.shape
+        size = max(CELLS // max(n_runs * n_ranks, 1), 1)
+        for first in range(0, n_topics, size):
+            yield np.asarray(self.pair[:, first : first + size])
 
     @property
     def depth(self) -> int:
@@ -85,7 +130,8 @@ class Rankings:
     def shown(self) -> NDArray[np.bool_]:
         """Pairs (pair,) that any of the runs ranks."""
         shown = np.zeros(self.n_pairs, dtype=bool)
-        shown[self.pair[self.pair >= 0]] = True
+        for ranking in self._blocks():
+            shown[ranking[ranking >= 0]] = True
         return shown
 
     def run_rank(self, topic: int) -> NDArray[np.int32]:
