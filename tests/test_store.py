@@ -68,14 +68,20 @@ def test_scores_of_a_store_are_those_in_memory(both):
         design = be.designs.order(collection, frame="retrieved", budget=12, random_seed=1)
         selected = be.draw(design)
         samples.append(be.reveal(collection, design, selected, unjudged="nonrelevant"))
-        samples[-1].attrs["design"] = design.inclusion_probability.to_numpy().tolist()
-    assert samples[0].attrs["design"] == samples[1].attrs["design"]
+    assert samples[0]["design"].to_dataset().identical(samples[1]["design"].to_dataset().load())
     assert samples[1]["rankings/ranking"].chunks is not None
     for estimator in ("assumed", "stat", "dyn"):
         first, second = (
             be.evaluate(one, ["AP", "P@5", "nDCG@10"], estimator=estimator) for one in samples
         )
         xr.testing.assert_identical(first, second)
+
+
+def test_what_is_suspected_of_labels_is_said_of_a_store_too(files, tmp_path):
+    paths, qrels = files
+    other = qrels.assign(document="z" + qrels["document"])
+    with pytest.warns(UserWarning, match="no document of the judgments is in a run"):
+        be.read_collection(other, paths, store=tmp_path / "c.zarr")
 
 
 def test_a_store_needs_its_packages_and_a_name(files, tmp_path, monkeypatch):

@@ -72,9 +72,9 @@ def read_collection(
     score_type : {"float64", "float32"}
         Precision in which scores are compared; older evaluators use float32, which makes ties.
     store : path, optional
-        A folder that ends in ``.zarr``, where a collection that is larger than memory is written
-        run by run and then opened: rankings and labels of documents stay on disk. Needs the extra
-        ``scale``, and plain qrels.
+        Folder ending in ``.zarr`` (extra ``scale``), to which a collection larger than memory is
+        written run by run. Its rankings and document labels are read from there by blocks of
+        topics. Of plain qrels; warnings look at the first topics.
 
     Returns
     -------
@@ -107,33 +107,31 @@ def read_collection(
     if depth is not None:
         check_whole_numbers(1, depth=depth)
     judgments = None if qrels is None else read_qrels(qrels, qrels_format)
+    if judgments is not None and negative_grades == "unjudged":
+        warn_below(judgments["grade"].to_numpy())
     facts = {"score_type": score_type, "depth": -1 if depth is None else int(depth)}
     reading = {"on_duplicate": on_duplicate, "score_type": score_type}
-    if store is not None:
+    if store is None:
+        reader = RunReader(**reading)
+        ranked = [] if runs is None else reader.read(runs)
+        tree, where = gathered(reader, ranked, judgments, depth, run_table, facts)
+        if judgments is not None:
+            tree = _judged(tree, judgments, where, qrels_format, negative_grades)
+        looked_at = tree
+    else:
         if runs is None or qrels_format != "qrels":
             raise ValueError(Message(Option("store"), " is for runs, with plain qrels or none"))
         if judgments is not None:
-            if negative_grades == "unjudged":
-                warn_below(judgments["grade"].to_numpy())
             unjudged = _unjudged(judgments["grade"].to_numpy(), negative_grades)
             judgments = judgments.assign(judged=~unjudged)
         options = {"depth": depth, "run_table": run_table, "reading": reading, "attrs": facts}
-        return stored(store, runs, judgments, **options)
-    reader = RunReader(**reading)
-    ranked = [] if runs is None else reader.read(runs)
-    tree, where = gathered(reader, ranked, judgments, depth, run_table, facts)
-    if judgments is None:
-        warn_documents_alike(tree)
-        return tree
-    if negative_grades == "unjudged":
-        warn_below(judgments["grade"].to_numpy())
-    judged = _judged(tree, judgments, where, qrels_format, negative_grades)
-    if ranked and depth is None:
-        _warn_apart(judged)
-    if ranked:
-        warn_unjudged_runs(judged)
-    warn_documents_alike(judged)
-    return judged
+        tree, looked_at = stored(store, runs, judgments, **options)
+    if judgments is not None and runs is not None:
+        if depth is None:
+            _warn_apart(looked_at)
+        warn_unjudged_runs(looked_at)
+    warn_documents_alike(looked_at)
+    return tree
 
 
 def _judged(

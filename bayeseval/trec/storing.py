@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.collection import topic_order
+from bayeseval.collection import assemble, topic_order
 from bayeseval.collection.labels import label_positions
 from bayeseval.collection.schema import labelled_root
 from bayeseval.collection.storage import check_scale, check_target, open_collection
@@ -53,11 +53,12 @@ def stored(
     run_table: pd.DataFrame | None,
     reading: dict[str, str],
     attrs: dict[str, Any],
-) -> xr.DataTree:
+) -> tuple[xr.DataTree, xr.DataTree]:
     """Collection in a zarr folder, opened with its rankings and labels of documents on disk.
 
-    One run, and then the topics of one block, are in memory at a time. ``judgments`` have a column
-    ``judged``, and ``reading`` are options of :class:`RunReader`.
+    Also its first topics, in memory. One run, and then the topics of one block, are in memory at a
+    time. ``judgments`` have a column ``judged``, and ``reading`` are options of
+    :class:`RunReader`.
     """
     check_scale("store")
     path = expanded_path(path)
@@ -81,10 +82,10 @@ def stored(
         attrs = attrs | {"runs_cut": sum(one.cut for one in spooled)}
         names = [run.name for run in named]
         tree = _tree(blocks, topics, names, attrs, run_facts(names, run_table))
-        chunks = _chunks(tree)
+        beginning = _beginning(blocks[0], topics, names, judgments is not None)
         with whole_folder(path) as part:
-            tree.to_zarr(part, consolidated=False, encoding=chunks)
-    return open_collection(path, chunks={})
+            tree.to_zarr(part, consolidated=False, encoding=_chunks(tree))
+    return open_collection(path, chunks={}), beginning
 
 
 def _spooled(
@@ -206,6 +207,20 @@ def _tree(
     if pooled.any():
         nodes["/judgments"] = xr.Dataset({"grade": ("pair", grade), "pooled": ("pair", pooled)})
     return xr.DataTree.from_dict(nodes)
+
+
+def _beginning(block: Block, topics: NDArray, names: list[str], is_judged: bool) -> xr.DataTree:
+    """Collection of the topics of the first block."""
+    ranking = np.load(block.ranking)
+    return assemble(
+        topics=topics[: ranking.shape[1]],
+        runs=names,
+        document=_labels(block.document),
+        pair_topic=block.pair_topic,
+        ranking=ranking,
+        grade=block.grade if is_judged else None,
+        pooled=block.pooled if is_judged else None,
+    )
 
 
 def _ranking(file: Path, first: int) -> NDArray[np.int32]:
