@@ -35,7 +35,7 @@ def origin(collection: xr.DataTree) -> dict[str, str]:
     grade = grade.transpose("pair", ...).to_numpy().reshape(root.sizes["pair"], -1)
     judged = np.flatnonzero(~np.isnan(grade).all(axis=1))
     topic = _words(root["topic"].to_numpy())[root["pair_topic"].to_numpy()[judged]]
-    word = _mixed(_words(root["document"].to_numpy()[judged]) * np.uint64(31) + topic)
+    word = _mixed(_words(root["document"][judged].to_numpy()) * np.uint64(31) + topic)
     column = np.arange(1, 2 * grade.shape[1], 2, dtype=np.uint64)
     level = np.where(np.isnan(grade[judged]), -1.0, grade[judged]).astype(np.float64)
     value = _mixed(level.view(np.uint64)) @ column

@@ -80,7 +80,7 @@ def assemble(
     >>> collection["judgments/pooled"].to_numpy().tolist()
     [True, False]
     """
-    root = _root(topics, runs, document, pair_topic, contributed, team, attrs or {})
+    root = labelled_root(topics, runs, document, pair_topic, contributed, team, attrs or {})
     nodes = {"/": root}
     if grade is not None or pooled is not None:
         grade = np.full(root.sizes["pair"], np.nan) if grade is None else grade
@@ -178,8 +178,8 @@ def check_collection(collection: xr.DataTree) -> None:
 def fingerprint(collection) -> str:
     """Sizes and checksum of the labels that positions in a collection refer to."""
     pair_topic = np.ascontiguousarray(collection["pair_topic"].to_numpy(), dtype=np.int32)
-    document = collection["document"].to_numpy()
-    sampled = document[:: max(1, document.size // 1000)]
+    document = collection["document"]
+    sampled = document[:: max(1, document.size // 1000)].to_numpy()
     labels = [*collection["topic"].to_numpy(), "", *collection["run"].to_numpy(), "", *sampled]
     checksum = zlib.crc32("\n".join(map(str, labels)).encode(), zlib.crc32(pair_topic.tobytes()))
     sizes = "-".join(str(collection[name].size) for name in ("topic", "run", "document"))
@@ -214,8 +214,9 @@ def _unlabelled(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.drop_vars(["topic", "run", "document", "pair_topic"], errors="ignore")
 
 
-def _root(topics, runs, document, pair_topic, contributed, team, attrs) -> xr.Dataset:
-    n_runs = len(runs)
+def labelled_root(topics, runs, document, pair_topic, contributed, team, attrs: dict) -> xr.Dataset:
+    """Root of a collection, its labels as text; those of documents may be a dask array of text."""
+    n_runs, is_on_disk = len(runs), hasattr(document, "chunks")
     contributed = np.ones(n_runs, dtype=bool) if contributed is None else contributed
     team = [""] * n_runs if team is None else team
     root = xr.Dataset(
@@ -226,7 +227,7 @@ def _root(topics, runs, document, pair_topic, contributed, team, attrs) -> xr.Da
         coords={
             "topic": same_strings(topics),
             "run": same_strings(runs),
-            "document": ("pair", same_strings(document)),
+            "document": ("pair", document if is_on_disk else same_strings(document)),
             "pair_topic": ("pair", np.asarray(pair_topic, dtype=np.int32)),
         },
         attrs={**attrs, "schema": SCHEMA},

@@ -1,6 +1,7 @@
 """Collections on disk: one netCDF file, or one zarr folder."""
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,10 @@ import xarray as xr
 
 from bayeseval.collection.labels import same_strings
 from bayeseval.collection.schema import SCHEMA, check_collection, datasets
+from bayeseval.messages import Message, Option
 from bayeseval.whole_file import expanded_path, whole_file, whole_folder
+
+ON_DISK = ("document", "ranking")  # what may stay on disk while the rest is in memory
 
 
 def save_collection(collection: xr.DataTree, path) -> None:
@@ -40,7 +44,7 @@ def save_collection(collection: xr.DataTree, path) -> None:
     """
     check_collection(collection)
     path = expanded_path(path)
-    _check_target(path)
+    check_target(path)
     if path.suffix == ".zarr":
         with whole_folder(path) as part:
             collection.to_zarr(part, consolidated=False)
@@ -65,7 +69,8 @@ def open_collection(path, *, chunks: dict | None = None) -> xr.DataTree:
     path : str or Path
         A netCDF file, or a folder that ends in ``.zarr``.
     chunks : dict, optional
-        Sizes of dask chunks; by default everything is read into memory.
+        Sizes of dask chunks, ``{}`` those of the file: then the labels of the documents and the
+        rankings stay on disk. By default everything is read into memory.
 
     Returns
     -------
@@ -95,6 +100,8 @@ def open_collection(path, *, chunks: dict | None = None) -> xr.DataTree:
     is_zarr = path.suffix == ".zarr"
     engine = "zarr" if is_zarr else "h5netcdf"
     options: dict[str, Any] = {"consolidated": False} if is_zarr else {}
+    if chunks is not None:
+        check_scale("chunks")
     try:
         collection = xr.open_datatree(path, engine=engine, chunks=chunks, **options)
     except (OSError, ValueError, KeyError) as error:
@@ -108,7 +115,7 @@ def open_collection(path, *, chunks: dict | None = None) -> xr.DataTree:
     return collection
 
 
-def _check_target(path: Path) -> None:
+def check_target(path: Path) -> None:
     """Refuse to replace anything but a file, or a folder that holds a collection."""
     if path.suffix == ".zarr":
         try:  # a group with the schema of a collection, of any version
@@ -129,12 +136,26 @@ def _check_target(path: Path) -> None:
         )
 
 
+def check_scale(option: str) -> None:
+    """Refuse an option whose packages, those of the extra ``scale``, are missing."""
+    for package in ("zarr", "dask"):
+        if find_spec(package) is None:
+            raise ValueError(
+                Message(Option(option), f" needs {package}: pip install 'bayeseval[scale]'")
+            )
+
+
 def restored(dataset: xr.Dataset) -> xr.Dataset:
-    """Dataset as it was before it was saved: texts as arrays of text, attrs as plain values."""
+    """Dataset as it was before it was saved: texts as arrays of text, attrs as plain values.
+
+    What is in chunks stays so where it is large: labels of documents, and rankings.
+    """
+    small = {name: v.load() for name, v in dataset.variables.items() if name not in ON_DISK}
+    dataset = dataset.assign({n: v for n, v in small.items() if n not in dataset.coords})
     text = {
         name: (variable.dims, same_strings(variable.values), variable.attrs)
         for name, variable in dataset.variables.items()
-        if variable.dtype.kind in "OTU"
+        if variable.dtype.kind in "OT" or (variable.dtype.kind == "U" and variable.chunks is None)
     }
     plain = {
         name: value.item()

@@ -8,6 +8,8 @@ from pandas.core.util.hashing import hash_array
 from bayeseval.designs.placing import check_design
 from bayeseval.messages import Message, Option
 
+PAIRS = 1_000_000  # documents whose labels are looked at at once
+
 
 def is_order(design: xr.Dataset) -> bool:
     """Whether the documents of a design are judged in an order, to any length."""
@@ -37,11 +39,14 @@ def shuffled(design: xr.Dataset, listed: NDArray[np.bool_], seed: int) -> xr.Dat
     pairs = np.flatnonzero(listed)
     topic, stratum = (design[name].to_numpy()[pairs] for name in ("pair_topic", "stratum"))
     hash_key = f"{int(seed) % 2**64:016x}"
-    hashed = [
-        hash_array(labels.astype(object), hash_key=hash_key, categorize=False)
-        for labels in (design["topic"].to_numpy(), design["document"].to_numpy()[pairs])
-    ]
-    key = _mixed(hashed[1] ^ _mixed(hashed[0])[topic])
+
+    def hashed(labels: xr.DataArray) -> NDArray[np.uint64]:
+        texts = labels.to_numpy().astype(object)
+        return hash_array(texts, hash_key=hash_key, categorize=False)
+
+    parts = np.split(pairs, range(PAIRS, pairs.size, PAIRS))
+    document = np.concatenate([hashed(design["document"][part]) for part in parts])
+    key = _mixed(document ^ _mixed(hashed(design["topic"]))[topic])
     place = np.zeros((2, design.sizes["pair"]), dtype=np.int32)
     place[0, pairs] = _places((key, stratum))
     place[1, pairs] = _places((_mixed(key), place[0, pairs], topic))

@@ -124,7 +124,7 @@ def labelled_design(collection, variables, scheme: str, name: str, parameters) -
     """Dataset of a design with the labels of the collection's pairs."""
     coords = {
         "topic": ("topic", collection["topic"].to_numpy()),
-        "document": ("pair", collection["document"].to_numpy()),
+        "document": ("pair", collection["document"].data),  # which may be on disk
         "pair_topic": ("pair", collection["pair_topic"].to_numpy()),
     }
     attrs = {"scheme": scheme, "name": name, "parameters": json.dumps(parameters)}

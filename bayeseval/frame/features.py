@@ -1,10 +1,12 @@
 """Features of a document that the sample cannot change: what its ranks in the runs say."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.frame.sample import Sample
-from bayeseval.processors import one_blas_thread
+from bayeseval.processors import each_on_a_core, one_blas_thread
 
 
 def discount(depth: int, reach: int = 0) -> NDArray[np.float64]:
@@ -44,24 +46,82 @@ def log_ranks(fused_rank: NDArray[np.integer]) -> NDArray[np.float64]:
     return np.column_stack([np.ones(x.size), x, x**2])
 
 
-def run_features(sample: Sample) -> NDArray[np.float64]:
-    """Discounted rank of the document in every run (frame_pair, contributing_run).
+@dataclass(frozen=True, eq=False)
+class RankFeatures:
+    """Features of frame pairs, made by blocks of topics from a few sums over the whole frame."""
 
-    The columns are sorted by their content, so that the order of the runs changes no digit of a
-    fit.
-    """
-    depth = max(int(sample.run_rank.max(initial=0)), 1)
-    runs = sorted(range(sample.n_runs), key=lambda run: sample.run_rank[:, run].tobytes())
-    return discount(depth)[sample.run_rank[:, runs]]
+    sample: Sample  # with the ranks of its pairs
+    log_rank_mean: float  # of the fused rank
+    of_rank: NDArray[np.float64]  # (rank,): discount of rank 0 (not retrieved), 1, ...
+    # columns of the runs, sorted by their content, so that the order of the runs changes no digit
+    # of a fit
+    run: NDArray[np.int64]
+    best_mean: NDArray[np.float64]  # (feature,)
+    run_mean: NDArray[np.float64]  # (run,)
+    direction: NDArray[np.float64]  # (run, component), by the spread along the first
+
+    @classmethod
+    def of(cls, sample: Sample, n_components: int) -> "RankFeatures":
+        """Features of a sample, with components 2, 3, ... of those of its runs."""
+        blocks = list(sample.blocks())
+
+        def deepest(rows: slice) -> int:
+            return int(sample.run_rank[rows].max(initial=1))
+
+        depth = max(each_on_a_core(deepest, blocks, "ranks of documents"), default=1)
+        run, of_rank = by_content(sample), discount(depth)
+
+        def sums(rows: slice) -> tuple[NDArray[np.float64], ...]:
+            ranks = sample.run_rank[rows]
+            runs = of_rank[ranks[:, run]]
+            return log_best_ranks(ranks, depth + 1).sum(axis=0), runs.sum(axis=0), runs.T @ runs
+
+        parts = each_on_a_core(sums, blocks or [slice(0, 0)], "features of documents")
+        best, total, square = (
+            np.sum(part, axis=0) / max(sample.n_pairs, 1) for part in zip(*parts, strict=True)
+        )
+        direction = component_directions(square - np.outer(total, total), n_components)
+        log_rank = np.log(sample.fused_rank.astype(float))
+        mean = float(log_rank.mean()) if log_rank.size else 0.0
+        return cls(sample, mean, of_rank, run, best, total, direction)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns that all topics share."""
+        return 3 + self.best_mean.size + self.run.size
+
+    def ranks(self, rows: slice) -> NDArray[np.float64]:
+        """1, x and x squared (frame_pair, 3), as :func:`log_ranks`, of a block of rows."""
+        x = np.log(self.sample.fused_rank[rows].astype(float)) - self.log_rank_mean
+        return np.column_stack([np.ones(x.size), x, x**2])
+
+    def best_ranks(self, rows: slice) -> NDArray[np.float64]:
+        """Log of the best, 2nd, 4th, 8th, ... best rank over the runs, less its mean.
+
+        A document that a run did not retrieve counts as one below the deepest rank of any run.
+        """
+        return log_best_ranks(self.sample.run_rank[rows], self.of_rank.size - 1) - self.best_mean
+
+    def runs(self, rows: slice) -> NDArray[np.float64]:
+        """Discounted rank of the documents in every run (frame_pair, contributing_run)."""
+        return self.of_rank[self.sample.run_rank[rows][:, self.run]]
+
+    def components(self, runs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Where the runs disagree, by their features: principal components 2, 3, ..."""
+        return (runs - self.run_mean) @ self.direction
 
 
-def best_rank_features(sample: Sample) -> NDArray[np.float64]:
-    """Log of the best, 2nd, 4th, 8th, ... best rank over the runs, less its mean.
-
-    A document that a run did not retrieve counts as one below the deepest rank of any run.
-    """
-    best = log_best_ranks(sample.run_rank, int(sample.run_rank.max(initial=0)) + 1)
-    return best - best.mean(axis=0, keepdims=True)
+def by_content(sample: Sample) -> NDArray[np.int64]:
+    """Runs in the order of what they rank, as bytes, whatever order they come in."""
+    place = np.zeros(sample.n_runs, dtype=np.int64)
+    for rows in sample.blocks():
+        ranks = sample.run_rank[rows]
+        keys = [(place[run], ranks[:, run].tobytes()) for run in range(sample.n_runs)]
+        order = {key: number for number, key in enumerate(sorted(set(keys)))}
+        place = np.array([order[key] for key in keys], dtype=np.int64)
+        if len(order) == sample.n_runs:
+            break
+    return np.argsort(place, kind="stable")
 
 
 def log_best_ranks(run_rank: NDArray[np.integer], absent_rank: int) -> NDArray[np.float64]:
@@ -80,19 +140,14 @@ def log_best_ranks(run_rank: NDArray[np.integer], absent_rank: int) -> NDArray[n
 
 
 @one_blas_thread()
-def component_features(runs: NDArray[np.float64], n_components: int) -> NDArray[np.float64]:
-    """Where the runs disagree: principal components 2, 3, ... of their features over the frame.
+def component_directions(covariance: NDArray[np.float64], n_components: int) -> NDArray[np.float64]:
+    """Directions (run, component) along which runs disagree: principal components 2, 3, ...
 
     The first component is how well the runs rank the document on the whole, which the fused rank
-    says already; it only sets the scale: all components are divided by its standard deviation.
+    says already; it only sets the scale: all are divided by its standard deviation.
     """
-    centred = runs - runs.mean(axis=0, keepdims=True)
-    direction, spread = principal_directions(
-        centred.T @ centred / max(len(runs), 1), 1 + n_components
-    )
-    if not spread.size:
-        return np.zeros((len(runs), 0))
-    return centred @ direction[:, 1:] / spread[0]
+    direction, spread = principal_directions(covariance, 1 + n_components)
+    return direction[:, 1:] / spread[:1]
 
 
 def principal_directions(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import check_collection, check_one_sample
 from bayeseval.collection.labels import pair_labels, row_of_pair
 from bayeseval.collection.schema import design_parameters
-from bayeseval.frame.rankings import Rankings, TopicRanks, contributing_runs
+from bayeseval.frame.rankings import Rankings, RunRanks, TopicRanks, contributing_runs
 from bayeseval.frame.sample import (
     Sample,
     design_runs,
@@ -172,22 +172,26 @@ class Frame:
 
     def ranks(self, topic: int) -> TopicRanks:
         """Ranks of all pairs of a topic, in the fusion and in the runs that are predictors."""
-        first, last = self.rankings.start[topic : topic + 2]
-        inside = self.sample.of_topic(topic)
-        in_frame = np.zeros(last - first, dtype=bool)
-        in_frame[self.pair[inside] - first] = True
+        in_frame = self._in_frame(topic)
         fused_rank = self._fusing.fused_rank(topic, in_frame)
         return TopicRanks(in_frame, fused_rank, self.shaping.run_rank(topic))
+
+    def _in_frame(self, topic: int) -> NDArray[np.bool_]:
+        """Which of all pairs of a topic are in the frame."""
+        first, last = self.rankings.start[topic : topic + 2]
+        in_frame = np.zeros(last - first, dtype=bool)
+        in_frame[self.pair[self.sample.of_topic(topic)] - first] = True
+        return in_frame
 
     @cached_property
     def ranked_sample(self) -> Sample:
         """Sample with the fused rank of its pairs and their rank in every shaping run."""
-        run_rank = np.zeros((self.sample.n_pairs, self.run.size), dtype=np.int32)
         fused_rank = np.zeros(self.sample.n_pairs, dtype=np.int32)
-        for topic, ranks in self.topics():
-            rows = self.sample.of_topic(topic)
-            run_rank[rows] = ranks.run_rank[ranks.in_frame]
-            fused_rank[rows] = ranks.fused_rank[ranks.in_frame]
+        for topic in np.unique(self.topic).tolist():
+            in_frame = self._in_frame(topic)
+            rank = self._fusing.fused_rank(topic, in_frame)
+            fused_rank[self.sample.of_topic(topic)] = rank[in_frame]
+        run_rank = RunRanks(self.shaping, self.sample.pair, self.sample.start)
         return replace(self.sample, fused_rank=fused_rank, run_rank=run_rank)
 
     def labels(self, rows: NDArray) -> NDArray[np.str_]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import topic_starts
 from bayeseval.collection.choices import check_whole_numbers
-from bayeseval.collection.labels import named_positions
+from bayeseval.collection.labels import named_positions, row_of_pair
 from bayeseval.frame.sample import grade_columns
 
 CONSTANT = 60.0  # of the fusion, added to every rank
+CELLS = 4_000_000  # ranks that are read at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,38 @@ class TopicRanks:
     run_rank: NDArray[np.int32]  # (pair, run): from 1; 0 where the run did not retrieve it
 
 
+class StoredRanking:
+    """Rankings (run, topic, rank) on disk, read by blocks of topics; an array where all are needed.
+
+    What leaves the topics as they are, such as other runs or a smaller depth, reads nothing.
+    """
+
+    def __init__(self, data: Any) -> None:
+        self._data = data  # a dask array
+        self.shape, self.dtype = data.shape, data.dtype
+        self._block = 0, np.empty((0, 0, 0), dtype=data.dtype)  # first topic, and what was read
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __array__(self, dtype=None, copy=None) -> NDArray:
+        return np.asarray(self._data, dtype=dtype)
+
+    def __getitem__(self, key: Any) -> Any:
+        runs, topics, *ranks = key if isinstance(key, tuple) and key[0] is not ... else (key, None)
+        if isinstance(topics, int | np.integer):
+            first, block = self._block
+            if not first <= topics < first + block.shape[1]:
+                size = max(CELLS // max(self.shape[0] * self.shape[2], 1), 1)
+                first = int(topics)
+                block = np.asarray(self._data[:, first : first + size])
+                self._block = first, block
+            return block[(runs, topics - first, *ranks)]
+        part = self._data[key]
+        whole = part.ndim == 3 and part.shape[1] == self.shape[1]
+        return StoredRanking(part) if whole else np.asarray(part)
+
+
 @dataclass(frozen=True, eq=False)
 class Rankings:
     """Ranked documents of runs, as positions of pairs.
@@ -38,17 +72,22 @@ class Rankings:
     ([[2, 0, 1]], [[2, 3]], [2, 3, 1])
     """
 
-    pair: NDArray[np.int32]  # (run, topic, rank): -1 where nothing is there
+    # (run, topic, rank): -1 where nothing is there. An array, or one on disk (StoredRanking)
+    pair: Any
     start: NDArray[np.int64]  # (topic + 1,): the pairs of topic t are start[t]:start[t + 1]
 
     @classmethod
     def of(cls, collection: xr.DataTree, runs: NDArray[np.integer] | None = None) -> "Rankings":
         """Rankings of a collection, of all runs or of those at some positions."""
-        pair = collection["rankings/ranking"].to_numpy()
-        return cls(pair if runs is None else pair[runs], topic_starts(collection))
+        ranking = collection["rankings/ranking"]
+        pair = ranking.to_numpy() if ranking.chunks is None else StoredRanking(ranking.data)
+        rankings = cls(pair, topic_starts(collection))
+        return rankings if runs is None else rankings.of_runs(runs)
 
     def of_runs(self, runs) -> "Rankings":
         """Rankings of the runs at some positions."""
+        if np.array_equal(runs, np.arange(self.pair.shape[0])):
+            return self
         return replace(self, pair=self.pair[runs])
 
     def top(self, depth: int | None) -> "Rankings":
@@ -63,7 +102,15 @@ class Rankings:
     @cached_property
     def length(self) -> NDArray[np.int64]:
         """Number of documents that a run ranks for a topic, (run, topic); 0 where it lacks it."""
-        return np.count_nonzero(self.pair >= 0, axis=2)
+        parts = [np.count_nonzero(ranking >= 0, axis=2) for ranking in self._blocks()]
+        return np.concatenate(parts or [np.zeros(self.pair.shape[:2], dtype=np.int64)], axis=1)
+
+    def _blocks(self) -> Iterator[NDArray[np.int32]]:
+        """Rankings (run, topic, rank) of topics that stand together."""
+        n_runs, n_topics, n_ranks = self.pair.shape
+        size = max(CELLS // max(n_runs * n_ranks, 1), 1)
+        for first in range(0, n_topics, size):
+            yield np.asarray(self.pair[:, first : first + size])
 
     @property
     def depth(self) -> int:
@@ -83,7 +130,8 @@ class Rankings:
     def shown(self) -> NDArray[np.bool_]:
         """Pairs (pair,) that any of the runs ranks."""
         shown = np.zeros(self.n_pairs, dtype=bool)
-        shown[self.pair[self.pair >= 0]] = True
+        for ranking in self._blocks():
+            shown[ranking[ranking >= 0]] = True
         return shown
 
     def run_rank(self, topic: int) -> NDArray[np.int32]:
@@ -110,6 +158,48 @@ class Rankings:
         fused_rank = np.empty(in_frame.size, dtype=np.int64)
         fused_rank[best_first] = ahead + ~in_frame[best_first]
         return fused_rank
+
+
+@dataclass(frozen=True, eq=False)
+class RunRanks:
+    """Ranks (frame_pair, run) of frame pairs in runs, from 1, made for the rows that are read.
+
+    Examples
+    --------
+    >>> rankings = Rankings(np.array([[[1, 0, -1], [4, 2, 3]]]), np.array([0, 2, 5]))
+    >>> ranks = RunRanks(rankings, np.array([1, 2, 4]), np.array([0, 1, 3]))
+    >>> ranks.shape, ranks[1:].ravel().tolist()
+    ((3, 1), [2, 1])
+    """
+
+    rankings: Rankings
+    pair: NDArray[np.integer]  # (frame_pair,): positions in the collection, ascending
+    start: NDArray[np.int64]  # (topic + 1,): the frame pairs of topic t are start[t]:start[t + 1]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of frame pairs, and of runs."""
+        return self.pair.size, self.rankings.pair.shape[0]
+
+    def __array__(self, dtype=None, copy=None) -> NDArray:
+        return self[:].astype(dtype or np.int32)
+
+    def __getitem__(self, rows: Any) -> NDArray[np.int32]:
+        """Ranks of rows that stand together; of others by those of all rows."""
+        if not isinstance(rows, slice):
+            return self[:][rows]
+        first, last, _ = rows.indices(self.pair.size)
+        n_runs = self.shape[1]
+        run_rank = np.zeros((last - first + 1, n_runs), dtype=np.int32)
+        if last > first:
+            begin, end = np.searchsorted(self.start, [first, last - 1], side="right") - 1
+            lowest, highest = self.rankings.start[[begin, end + 1]]
+            row = row_of_pair(self.pair[first:last] - lowest, highest - lowest)
+            rankings = self.rankings.pair[:, begin : end + 1]
+            rank = np.broadcast_to(np.arange(1, rankings.shape[2] + 1), rankings.shape[1:])
+            for run, ranking in enumerate(rankings):
+                run_rank[row[np.maximum(ranking - lowest, -1)], run] = rank
+        return run_rank[:-1]  # what is not among the rows has gone to the last
 
 
 def reciprocal_rank_fusion(ranking: NDArray[np.integer], n_pairs: int) -> NDArray[np.float64]:

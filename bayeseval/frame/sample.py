@@ -2,7 +2,9 @@
 
 import json
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -10,6 +12,8 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import topic_starts
 from bayeseval.collection.schema import describe_pair, design_parameters
+
+CELLS = 1_000_000  # ranks of documents in runs that are looked at at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +53,9 @@ class Sample:
     # (frame_pair,): from 1 among the frame pairs of the topic, by reciprocal-rank fusion of the
     # contributing runs, ties by document id descending
     fused_rank: NDArray[np.int32]
-    run_rank: NDArray[np.int32]  # (frame_pair, contributing_run): from 1; 0 where not retrieved
+    # (frame_pair, contributing_run): from 1; 0 where not retrieved. An array, or what makes the
+    # rows that are asked for (RunRanks): of all pairs it may be larger than memory
+    run_rank: Any
 
     @property
     def n_pairs(self) -> int:
@@ -80,6 +86,16 @@ class Sample:
     def n_runs(self) -> int:
         """Number of contributing runs."""
         return self.run_rank.shape[1]
+
+    def blocks(self) -> Iterator[slice]:
+        """Frame pairs of topics that stand together, of which the ranks are looked at at once."""
+        size = max(CELLS // max(self.n_runs, 1), 1)
+        first = 0
+        while first < self.n_pairs:
+            topic = np.searchsorted(self.start, first + size, side="right") - 1
+            last = int(self.start[topic]) if self.start[topic] > first else first + size
+            yield slice(first, last)
+            first = last
 
 
 def grade_scale(collection: xr.DataTree) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import is_counted
 from bayeseval.predictors.cross_fitting import held_out_prevalence
 from bayeseval.predictors.pooled import INTERCEPT_PENALTY, cross_fitted, value_features
-from bayeseval.regression.ridge_logistic import Penalty, TopicRows
+from bayeseval.regression.ridge_logistic import Penalty
 
 
 def external(
@@ -125,8 +125,13 @@ def recalibrated(
     """
     if np.isinf(values).any():
         raise ValueError("an external predictor holds an infinite value; allowed: finite or NaN.")
-    intercept = np.ones((sample.n_pairs, 1))
-    features = np.column_stack([intercept, value_features(values, sample.n_pairs)])
-    penalty = Penalty(np.array([INTERCEPT_PENALTY, *[1.0] * (features.shape[1] - 1)]), np.ones(1))
-    rows = TopicRows(features, intercept, sample.topic, sample.n_topics)
-    return cross_fitted(sample, relevance, rows, penalty)
+    of_values = value_features(values)
+
+    def features(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        own = of_values(rows)
+        intercept = np.ones((len(own), 1))
+        return np.column_stack([intercept, own]), intercept
+
+    n_values = of_values(slice(0, 0)).shape[1]
+    penalty = Penalty(np.array([INTERCEPT_PENALTY, *[1.0] * n_values]), np.ones(1))
+    return cross_fitted(sample, relevance, features, penalty)

@@ -1,23 +1,29 @@
 """The default predictor: one regularised logistic regression over all topics."""
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayeseval.frame.features import (
-    best_rank_features,
-    component_features,
-    log_ranks,
-    run_features,
-)
+from bayeseval.frame.features import RankFeatures
 from bayeseval.frame.sample import Sample
 from bayeseval.predictors.cross_fitting import folds
 from bayeseval.processors import each_on_a_core
-from bayeseval.regression.ridge_logistic import Penalty, TopicRows, logits, ridge_logistic
+from bayeseval.regression.ridge_logistic import (
+    Coefficients,
+    Penalty,
+    TopicRows,
+    logits,
+    ridge_logistic,
+)
 
 INTERCEPT_PENALTY = 0.25
 FEW_LABELS = 20  # different values, at most, that are labels and not numbers
+N_FOLDS = 5
+
+# features of a block of rows: those that all topics share, and each topic's own
+Features = Callable[[slice], tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 
 def pooled(
@@ -69,46 +75,81 @@ def pooled(
     >>> be.predictors.pooled(sample, np.array([[1.0, 0, 0, 0, 0, 0]])).round(2)
     array([[0.34, 0.24, 0.44, 0.29, 0.15, 0.11]])
     """
-    rank, runs = log_ranks(sample.fused_rank), run_features(sample)
-    best = best_rank_features(sample)
-    external = value_features(values, sample.n_pairs)
-    components = component_features(runs, 3)  # the 2nd, 3rd and 4th
-    common = np.column_stack([rank, best, external, runs])
+    ranked = RankFeatures.of(sample, 3)  # with the 2nd, 3rd and 4th component
+    external = None if values is None else value_features(values)
+    n_external = 0 if external is None else external(slice(0, 0)).shape[1]
     of_rank = (INTERCEPT_PENALTY, 0.1, 1.0)  # of 1, log rank and log rank squared
     penalty = Penalty(
-        np.concatenate([of_rank, np.ones(common.shape[1] - len(of_rank))]),
+        np.concatenate([of_rank, np.ones(ranked.n_columns + n_external - len(of_rank))]),
         # of 1 and log rank of a topic, and of its components
-        np.concatenate([(1.0, 3.0), np.full(components.shape[1], 2.0)]),
+        np.concatenate([(1.0, 3.0), np.full(ranked.direction.shape[1], 2.0)]),
     )
-    own = np.column_stack([rank[:, :2], components])
-    rows = TopicRows(common, own, sample.topic, sample.n_topics)
-    return cross_fitted(sample, relevance, rows, penalty)
+
+    def features(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        rank, runs = ranked.ranks(rows), ranked.runs(rows)
+        labels = [] if external is None else [external(rows)]
+        common = np.column_stack([rank, ranked.best_ranks(rows), *labels, runs])
+        return common, np.column_stack([rank[:, :2], ranked.components(runs)])
+
+    return cross_fitted(sample, relevance, features, penalty)
 
 
 def cross_fitted(
-    sample: Sample, relevance: NDArray[np.float64], rows: TopicRows, penalty: Penalty
+    sample: Sample, relevance: NDArray[np.float64], features: Features, penalty: Penalty
 ) -> NDArray[np.float64]:
-    """M (replicate, frame_pair) of each fold by :func:`ridge_logistic` on the other folds."""
+    """M (replicate, frame_pair) of each fold by :func:`ridge_logistic` on the other folds.
+
+    The ``features`` of a block of rows are those that all topics share, and each topic's own.
+    """
     from scipy.special import expit
 
-    n_folds = 5
-    fold = folds(sample, n_folds)
-    members = [np.flatnonzero(fold == number) for number in range(n_folds)]
+    fold, blocks = folds(sample, N_FOLDS), list(sample.blocks())
+    fits = _fits(sample, relevance, features, penalty, fold)
     predicted = np.zeros(sample.selected.shape)
 
-    def fill(task: tuple[int, int]) -> None:
+    def fill(rows: slice) -> None:
+        whole = TopicRows(*features(rows), sample.topic[rows], sample.n_topics)
+        for number in range(N_FOLDS):
+            member = np.flatnonzero(fold[rows] == number)
+            held_out = _at(whole, member)
+            for row, of_folds in zip(predicted, fits, strict=True):
+                if of_folds[number] is not None:
+                    row[rows.start + member] = expit(logits(held_out, of_folds[number]))
+
+    each_on_a_core(fill, blocks, "M from all topics")
+    return predicted
+
+
+def _fits(
+    sample: Sample,
+    relevance: NDArray[np.float64],
+    features: Features,
+    penalty: Penalty,
+    fold: NDArray[np.int64],
+) -> list[list[Coefficients | None]]:
+    """Coefficients by the documents outside each fold, of every replicate; None where none are."""
+    drawn = sample.selected.any(axis=0)
+    place = np.cumsum(drawn) - 1  # of a drawn pair among these
+
+    def known(rows: slice) -> tuple[NDArray[np.float64], ...]:
+        return tuple(part[drawn[rows]] for part in features(rows))
+
+    parts = each_on_a_core(known, list(sample.blocks()), "features of judged documents")
+    if not parts:
+        return [[None] * N_FOLDS for _ in relevance]
+    shared, own = (np.concatenate(part) for part in zip(*parts, strict=True))
+    rows = TopicRows(shared, own, sample.topic[drawn], sample.n_topics)
+
+    def fit(task: tuple[int, int]) -> Coefficients | None:
         replicate, number = task
         training = np.flatnonzero(sample.selected[replicate] & (fold != number))
-        if training.size:
-            coefficients = ridge_logistic(
-                _at(rows, training), relevance[replicate, training], penalty
-            )
-            held_out = members[number]
-            predicted[replicate, held_out] = expit(logits(_at(rows, held_out), coefficients))
+        if not training.size:
+            return None
+        return ridge_logistic(_at(rows, place[training]), relevance[replicate, training], penalty)
 
-    tasks = itertools.product(range(len(predicted)), range(n_folds))
-    each_on_a_core(fill, list(tasks), "M from all topics")
-    return predicted
+    tasks = list(itertools.product(range(len(relevance)), range(N_FOLDS)))
+    found = each_on_a_core(fit, tasks, "M from all topics")
+    return [found[first : first + N_FOLDS] for first in range(0, len(found), N_FOLDS)]
 
 
 def _at(rows: TopicRows, position: NDArray[np.int64]) -> TopicRows:
@@ -117,22 +158,31 @@ def _at(rows: TopicRows, position: NDArray[np.int64]) -> TopicRows:
     )
 
 
-def value_features(values: NDArray[np.float64] | None, n_pairs: int) -> NDArray[np.float64]:
+def value_features(values: NDArray[np.float64]) -> Callable[[slice], NDArray[np.float64]]:
     """Features (frame_pair, feature) of external predictions (frame_pair,) or (frame_pair, judge).
 
     Up to 20 different values are labels, each a column of its own. More are numbers: the value
-    with mean 0 and standard deviation 1, its square, and whether it is missing.
+    with mean 0 and standard deviation 1, its square, and whether it is missing. They are made for
+    a block of rows.
     """
-    judges = () if values is None else values.reshape(n_pairs, -1).T
-    return np.column_stack([np.zeros((n_pairs, 0)), *map(_features, judges)])
+    made = [_features(judge) for judge in values.reshape(len(values), -1).T]
+
+    def features(rows: slice) -> NDArray[np.float64]:
+        return np.column_stack([one(rows) for one in made])
+
+    return features
 
 
-def _features(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _features(values: NDArray[np.float64]) -> Callable[[slice], NDArray[np.float64]]:
     """Features (frame_pair, feature) of one judge."""
     known = ~np.isnan(values)
     labels = np.unique(values[known])
     if labels.size <= FEW_LABELS:
-        return (values[:, None] == labels).astype(float)
-    spread = values[known].std()
-    scaled = np.where(known, (values - values[known].mean()) / spread, 0.0)
-    return np.column_stack([scaled, scaled**2, ~known])
+        return lambda rows: (values[rows, None] == labels).astype(float)
+    mean, spread = values[known].mean(), values[known].std()
+
+    def numbers(rows: slice) -> NDArray[np.float64]:
+        scaled = np.where(known[rows], (values[rows] - mean) / spread, 0.0)
+        return np.column_stack([scaled, scaled**2, ~known[rows]])
+
+    return numbers

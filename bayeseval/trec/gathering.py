@@ -69,7 +69,7 @@ def gathered(
         pair_topic=pair_topic,
         ranking=ranking if runs else None,
         attrs=facts | {"runs_cut": sum(cut for *_, cut in rankings)},
-        **_run_facts(names, run_table),
+        **run_facts(names, run_table),
     )
     return tree, judged
 
@@ -158,7 +158,8 @@ def _never_side_by_side(
     return suspected
 
 
-def _run_facts(runs: list[str], run_table: pd.DataFrame | None) -> dict:
+def run_facts(runs: list[str], run_table: pd.DataFrame | None) -> dict:
+    """What a table says of runs: whether they contributed, and their team."""
     if run_table is None:
         return {}
     if "run" not in run_table or run_table["run"].duplicated().any():

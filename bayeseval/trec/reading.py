@@ -1,5 +1,6 @@
 """Collections from files: rankings and judgments brought together by label."""
 
+import os
 import warnings
 
 import numpy as np
@@ -10,9 +11,11 @@ from bayeseval.collection import topic_order
 from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.labels import plain_label, same_strings
 from bayeseval.collection.schema import no_strata, rebuilt, strata
+from bayeseval.messages import Message, Option
 from bayeseval.trec.gathering import gathered, warn_documents_alike, warn_unjudged_runs
 from bayeseval.trec.qrels import read_qrels, warn_below
 from bayeseval.trec.run import RunReader
+from bayeseval.trec.storing import stored
 
 
 def read_collection(
@@ -25,6 +28,7 @@ def read_collection(
     negative_grades: str = "unjudged",
     on_duplicate: str = "error",
     score_type: str = "float64",
+    store: str | os.PathLike | None = None,
 ) -> xr.DataTree:
     """Read judgments and runs as a collection.
 
@@ -67,6 +71,10 @@ def read_collection(
         Whether a document that occurs twice in a ranking is refused, or its best-ranked copy kept.
     score_type : {"float64", "float32"}
         Precision in which scores are compared; older evaluators use float32, which makes ties.
+    store : path, optional
+        Folder ending in ``.zarr`` (extra ``scale``), to which a collection larger than memory is
+        written run by run. Its rankings and document labels are read from there by blocks of
+        topics. Of plain qrels; warnings look at the first topics.
 
     Returns
     -------
@@ -99,22 +107,31 @@ def read_collection(
     if depth is not None:
         check_whole_numbers(1, depth=depth)
     judgments = None if qrels is None else read_qrels(qrels, qrels_format)
-    reader = RunReader(on_duplicate=on_duplicate, score_type=score_type)
-    ranked = [] if runs is None else reader.read(runs)
-    facts = {"score_type": score_type, "depth": -1 if depth is None else int(depth)}
-    tree, where = gathered(reader, ranked, judgments, depth, run_table, facts)
-    if judgments is None:
-        warn_documents_alike(tree)
-        return tree
-    if negative_grades == "unjudged":
+    if judgments is not None and negative_grades == "unjudged":
         warn_below(judgments["grade"].to_numpy())
-    judged = _judged(tree, judgments, where, qrels_format, negative_grades)
-    if ranked and depth is None:
-        _warn_apart(judged)
-    if ranked:
-        warn_unjudged_runs(judged)
-    warn_documents_alike(judged)
-    return judged
+    facts = {"score_type": score_type, "depth": -1 if depth is None else int(depth)}
+    reading = {"on_duplicate": on_duplicate, "score_type": score_type}
+    if store is None:
+        reader = RunReader(**reading)
+        ranked = [] if runs is None else reader.read(runs)
+        tree, where = gathered(reader, ranked, judgments, depth, run_table, facts)
+        if judgments is not None:
+            tree = _judged(tree, judgments, where, qrels_format, negative_grades)
+        looked_at = tree
+    else:
+        if runs is None or qrels_format != "qrels":
+            raise ValueError(Message(Option("store"), " is for runs, with plain qrels or none"))
+        if judgments is not None:
+            unjudged = _unjudged(judgments["grade"].to_numpy(), negative_grades)
+            judgments = judgments.assign(judged=~unjudged)
+        options = {"depth": depth, "run_table": run_table, "reading": reading, "attrs": facts}
+        tree, looked_at = stored(store, runs, judgments, **options)
+    if judgments is not None and runs is not None:
+        if depth is None:
+            _warn_apart(looked_at)
+        warn_unjudged_runs(looked_at)
+    warn_documents_alike(looked_at)
+    return tree
 
 
 def _judged(
@@ -126,7 +143,7 @@ def _judged(
     pooled = np.zeros(n_pairs, dtype=bool)
     pooled[where] = True
     known = judgments["grade"].to_numpy()
-    unjudged = np.isnan(known) | ((known < 0) & (negative_grades == "unjudged"))
+    unjudged = _unjudged(known, negative_grades)
     if qrels_format == "sampleval":
         unjudged |= known == -1  # was not drawn, whatever else is below 0
     grade[where] = np.where(unjudged, np.nan, known)
@@ -136,6 +153,11 @@ def _judged(
     elif qrels_format in ("prels", "probs"):
         design = _poisson(n_pairs, judgments, where, qrels_format)
     return rebuilt(tree, grade=grade, pooled=pooled, design=design)
+
+
+def _unjudged(grade: np.ndarray, negative_grades: str) -> np.ndarray:
+    """Which grades mean that a document of the pool was not judged."""
+    return np.isnan(grade) | ((grade < 0) & (negative_grades == "unjudged"))
 
 
 def _warn_apart(tree) -> None:

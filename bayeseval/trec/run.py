@@ -69,7 +69,7 @@ class RunReader:
                 runs.extend(self._read_dict(*source))
             else:
                 runs.extend(self._read_frame(source, "runs DataFrame"))
-        return _named_apart(runs, set(taken))
+        return named_apart(runs, set(taken))
 
     def _read_file(self, path: Path, given: str | None = None) -> list[Run]:
         data = read_bytes(path, "a run")
@@ -192,7 +192,7 @@ def _as_type(score: np.ndarray, score_type: np.dtype, where) -> np.ndarray:
     return score
 
 
-def _named_apart(runs: list[Run], taken: set[str]) -> list[Run]:
+def named_apart(runs: list[Run], taken: set[str]) -> list[Run]:
     """Runs whose names differ: those with a clashing tag are called by their files."""
     for run in runs:
         fixed = run.given or not run.source

@@ -1,10 +1,11 @@
 """The pooled predictor."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 
-from bayeseval.frame.features import best_rank_features, component_features, run_features
+from bayeseval.frame.features import RankFeatures, component_directions
 from bayeseval.predictors import pooled
 from bayeseval.predictors.pooled import value_features
 from tests.predictors.samples import random_sample
@@ -44,7 +45,7 @@ def test_external_values_are_learned_from():
 def test_run_features_fall_from_one_to_zero_and_are_zero_where_not_retrieved():
     sample, _ = random_sample(n_topics=1)
     ranked = replace(sample, run_rank=np.arange(sample.n_pairs, dtype=np.int32)[:, None])
-    features = run_features(ranked)[:, 0]
+    features = RankFeatures.of(ranked, 3).runs(slice(None))[:, 0]
     assert features[0] == 0.0
     assert features[1] == 1.0
     assert np.all(np.diff(features[1:]) < 0)
@@ -52,9 +53,9 @@ def test_run_features_fall_from_one_to_zero_and_are_zero_where_not_retrieved():
 
 
 def test_value_features_are_labels_when_few_and_numbers_when_many():
-    few = value_features(np.array([1.0, np.nan, 3.0, 1.0]), 4)
+    few = value_features(np.array([1.0, np.nan, 3.0, 1.0]))(slice(None))
     np.testing.assert_array_equal(few, [[1, 0], [0, 0], [0, 1], [1, 0]])
-    many = value_features(np.append(np.arange(30.0), np.nan), 31)
+    many = value_features(np.append(np.arange(30.0), np.nan))(slice(None))
     np.testing.assert_allclose(many[:30, 0].std(), 1.0)
     np.testing.assert_array_equal(many[30], [0.0, 0.0, 1.0])
 
@@ -63,7 +64,8 @@ def test_best_ranks_count_what_is_not_retrieved_as_one_below_the_deepest():
     sample, _ = random_sample(n_topics=1, n_runs=0)
     ranks = np.zeros((sample.n_pairs, 3), np.int32)
     ranks[:2] = [[7, 3, 9], [0, 5, 0]]
-    features = np.exp(best_rank_features(replace(sample, run_rank=ranks)))
+    features = RankFeatures.of(replace(sample, run_rank=ranks), 3)
+    features = np.exp(features.best_ranks(slice(None)))
     ratios = features / features[2]
     np.testing.assert_allclose(ratios[:2], [[3 / 10, 7 / 10], [5 / 10, 1.0]])
 
@@ -72,8 +74,33 @@ def test_components_are_where_runs_disagree():
     rng = np.random.default_rng(7)
     common, split = rng.normal(size=(2, 500)) * [[1.0], [0.3]]
     runs = np.column_stack([common + split, common + split, common - split, common - split])
-    (component,) = component_features(runs, 1).T
-    assert abs(np.corrcoef(component, split)[0, 1]) > 0.99
-    assert component_features(runs, 9).shape == (500, 1)  # along the others nothing varies
-    assert component_features(runs[:, :1], 3).shape == (500, 0)
-    assert component_features(runs[:, :0], 3).shape == (500, 0)
+    covariance = np.cov(runs.T)
+    (direction,) = component_directions(covariance, 1).T
+    assert abs(np.corrcoef(runs @ direction, split)[0, 1]) > 0.99
+    assert component_directions(covariance, 9).shape == (4, 1)  # along the others nothing varies
+    assert component_directions(covariance[:1, :1], 3).shape == (1, 0)
+    assert component_directions(covariance[:0, :0], 3).shape == (0, 0)
+
+
+def test_predictions_by_blocks_of_topics_are_those_of_all_at_once(monkeypatch):
+    sample, relevance = random_sample(n_topics=7, n_runs=3, random_seed=6)
+    values = np.random.default_rng(1).random(sample.n_pairs)
+    whole = pooled(sample, relevance, values=values)
+    monkeypatch.setattr("bayeseval.frame.sample.CELLS", 40)
+    assert len(list(sample.blocks())) > 7
+    np.testing.assert_allclose(pooled(sample, relevance, values=values), whole, atol=1e-13)
+
+
+def test_features_of_all_documents_are_never_in_memory_at_once(monkeypatch):
+    sample, relevance = random_sample(n_topics=200, n_runs=40, n_replicates=1, random_seed=3)
+    few = np.random.default_rng(0).random(sample.n_pairs) < 0.05
+    sample = replace(sample, selected=sample.selected & few)
+    peak = {}
+    for cells in (4000, 10**9):
+        monkeypatch.setattr("bayeseval.frame.sample.CELLS", cells)
+        pooled(sample, relevance)  # imports
+        tracemalloc.start()
+        pooled(sample, relevance)
+        peak[cells] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert 2 * peak[4000] < peak[10**9]

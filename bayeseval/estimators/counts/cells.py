@@ -80,7 +80,8 @@ def cells(sample: Sample, labelled: bool = False, made_certain: bool = False) ->
 
     cube_root, log_rank = _standard(mean(np.cbrt(rank))), _standard(mean(np.log(rank)))
     columns = [np.ones(size.size), cube_root, log_rank, log_rank**2 - 1.0]
-    unretrieved = mean((sample.run_rank == 0).all(axis=1).astype(float))
+    alone = [(sample.run_rank[rows] == 0).all(axis=1) for rows in sample.blocks()]
+    unretrieved = mean(np.concatenate(alone or [[]]).astype(float))
     if np.ptp(unretrieved) > 0.01:
         columns.append(unretrieved - unretrieved.mean())
     slope = _standard(mean(rank ** (1.0 / 6.0)))

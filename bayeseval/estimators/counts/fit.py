@@ -199,7 +199,7 @@ class CountFit:
         counts = self._counts
         direction = draw_directions(self.n_hyper, number)
         if unsampled.ndim == 1:
-            unsampled = np.repeat(unsampled[:, None], len(direction), axis=1)
+            unsampled = np.broadcast_to(unsampled[:, None], (unsampled.size, len(direction)))
         uniform = sequence(len(direction), number)
         shift = np.random.default_rng([random_seed, number]).random((counts.start.size - 1, 2))
         out = np.zeros(unsampled.shape)

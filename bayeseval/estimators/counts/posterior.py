@@ -14,6 +14,7 @@ from bayeseval.processors import each_on_a_core
 from bayeseval.rounding import ratio
 
 NOTHING = 1e-9  # number of documents that is none
+COLUMNS = 16  # draws that are added up at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +97,13 @@ class CountModel:
 
     def _by_topic(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums (topic, draw) over the cells of each topic."""
-        running = np.concatenate([np.zeros((1, value.shape[1])), np.cumsum(value, axis=0)])
-        return running[self._cells.start[1:]] - running[self._cells.start[:-1]]
+        start = self._cells.start
+        sums = np.empty((start.size - 1, value.shape[1]))
+        for column in range(0, value.shape[1], COLUMNS):  # of many topics all at once are large
+            part = value[:, column : column + COLUMNS]
+            running = np.concatenate([np.zeros((1, part.shape[1])), np.cumsum(part, axis=0)])
+            sums[:, column : column + COLUMNS] = running[start[1:]] - running[start[:-1]]
+        return sums
 
     def _own_variance(self, drawn) -> NDArray[np.float64]:
         """Variance N (N - n) / n p (1 - p), summed over a topic's cells, (replicate, topic)."""
