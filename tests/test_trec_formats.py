@@ -193,6 +193,14 @@ def test_numbers_of_many_digits_are_kept_as_they_are():
     assert be.read_collection(qrels, run).sizes["pair"] == 4
 
 
+def test_scores_may_be_arrays_of_one_number():
+    run = {"r": {"1": {"a": np.array(1.0), "b": np.array(2.0)}}}
+    collection = be.read_collection({"1": {"b": 1}}, run)
+    assert be.evaluate(collection, "P@1", estimator="assumed").estimate.item() == 1.0
+    with pytest.raises(ValueError, match=r"score '\[1. 2.\]' is not a finite number"):
+        be.read_collection(None, {"r": {"1": {"a": np.array([1.0, 2.0]), "b": 1.0}}})
+
+
 def test_a_run_of_ranks_stands_beside_one_of_scores():
     qrels, run = NUMBERED
     ranked = IDS.assign(rank=[1, 2, 1, 2])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import topic_starts
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.collection.labels import named_positions
+from bayeseval.collection.schema import check_parts
 from bayeseval.frame.sample import grade_columns
 
 CONSTANT = 60.0  # of the fusion, added to every rank
@@ -44,6 +45,7 @@ class Rankings:
     @classmethod
     def of(cls, collection: xr.DataTree, runs: NDArray[np.integer] | None = None) -> "Rankings":
         """Rankings of a collection, of all runs or of those at some positions."""
+        check_parts(collection, "rankings")
         pair = collection["rankings/ranking"].to_numpy()
         return cls(pair if runs is None else pair[runs], topic_starts(collection))
 
