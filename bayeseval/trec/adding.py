@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -197,7 +197,8 @@ def add_predictions(
         file whose first line names such columns, or a JSON file of objects that have them (a list,
         or one a line); ``{topic: {document: x}}``, in JSON too; anything else that
         `read_collection` takes as qrels. x is any number, missing (NaN, an empty cell) where the
-        judge gave none. Of several judges: one DataFrame with a column for each, or a list with one
+        judge gave none; so is a whole number below 0, unless there are others too, as among the
+        scores of a model. Of several judges: one DataFrame with a column for each, or a list with one
         of the above for each.
 
     Returns
@@ -216,7 +217,7 @@ def add_predictions(
     -----
     UserWarning
         Where labels are left out because the collection lacks their pairs (neither retrieved,
-        judged nor in the frame), with how many there are; where a file is a run, in case it is one
+        judged nor in the frame), or because they are below 0, with how many there are; where a file is a run, in case it is one
         of the runs to evaluate.
 
     Examples
@@ -229,7 +230,9 @@ def add_predictions(
     """
     check_collection(collection)
     several = not isinstance(name, str)
-    names = list(map(str, name)) if several else [name]
+    if several and not (isinstance(name, Iterable) and all(isinstance(n, str) for n in name)):
+        raise TypeError(f"name must be the name of a judge, or a list of names, not {name!r}")
+    names = list(name) if several else [name]
     known = collection.children["predictors"].data_vars if "predictors" in collection else ()
     for judge in names:
         if not judge or "/" in judge:
@@ -271,8 +274,7 @@ def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
         )
     frame = with_our_names(without_index(frame), ("topic", "document"))
     table = _of_columns(frame, where, (name,) if by_name else (name, *VALUES))
-    _check_labels(table, where)
-    return table, where
+    return _checked_labels(table, where), where
 
 
 def _of_columns(frame: pd.DataFrame, where: str, allowed: tuple[str, ...]) -> pd.DataFrame:
@@ -318,8 +320,7 @@ def file_labels(path: Path, name: str) -> pd.DataFrame:
             known = [value for value in (name, *VALUES) if value.lower() in written]
             table = table.rename(columns={written[value.lower()]: value for value in known[:1]})
         labels = _of_columns(table, str(path), (name, *VALUES))
-    _check_labels(labels, str(path))
-    return labels
+    return _checked_labels(labels, str(path))
 
 
 def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
@@ -353,8 +354,11 @@ def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _check_labels(table: pd.DataFrame, where: str) -> None:
-    """Refuse a pair with two labels, and labels that are all missing."""
+def _checked_labels(table: pd.DataFrame, where: str) -> pd.DataFrame:
+    """Labels, of which those below 0 are missing where they are whole numbers.
+
+    A pair with two labels is refused, and so are labels that are all missing.
+    """
     again = table.duplicated(["topic", "document"]).to_numpy()
     if again.any():
         row = table.iloc[int(np.argmax(again))]
@@ -362,8 +366,18 @@ def _check_labels(table: pd.DataFrame, where: str) -> None:
             f"{where}: document '{row['document']}' of topic '{row['topic']}' has a second label; "
             "take the mean of several, or name each as a judge of its own"
         )
-    if np.isnan(table["value"].to_numpy(dtype=np.float64)).all():
+    values = table["value"].to_numpy(dtype=np.float64)
+    below = values < 0
+    if below.any() and (values[below] == np.round(values[below])).all():
+        warnings.warn(
+            f"{where}: {int(below.sum())} of {len(table)} labels are below 0 (the lowest is "
+            f"{values[below].min():g}) and count as no label, as a grade of -1 is no judgment",
+            stacklevel=5,
+        )
+        table = table.assign(value=np.where(below, np.nan, values))
+    if table["value"].isna().to_numpy().all():
         raise ValueError(f"{where}: no document has a label, all {len(table)} are missing")
+    return table
 
 
 def _joined(collection: xr.DataTree, table: pd.DataFrame, where: str) -> NDArray[np.float64]:
