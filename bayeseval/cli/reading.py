@@ -183,15 +183,10 @@ def groups_of_topics(path: Path | None) -> dict[str, str] | None:
 
 
 def read_columns(path: Path, first: str, second: str) -> DataFrame:
-    """A CSV file as text, refused where one of two columns is missing."""
-    import pandas as pd
+    """A table in a file as text, refused where one of two columns is missing."""
+    from bayeseval.trec.records import named_frame
 
-    table = pd.read_csv(path, dtype=str)
-    if not {first, second} <= set(table.columns):
-        raise ValueError(
-            f"{path} has the columns {', '.join(table.columns)}; it needs {first} and {second}"
-        )
-    return table
+    return named_frame(path, (first, second))
 
 
 def estimate_options(estimated: Estimated, judged: Judged) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from bayeseval.trec.lines import blocks, check_text, yes_or_no
 from bayeseval.trec.qrels import RUN_FIELDS
 from bayeseval.trec.records import file_frame
 from bayeseval.trec.run import Run, RunReader
-from bayeseval.trec.sources import read_bytes, shown
+from bayeseval.trec.sources import path_text, read_bytes, shown
 from bayeseval.whole_file import expanded_path
 
 VALUES = ("label", "probability", "grade", "relevance", "rel", "score", "value")
@@ -190,16 +190,16 @@ def add_predictions(
     name : str or list of str
         Name of the judge, or of several at once.
     predictions : path, DataFrame, dict or object, or a list of them
-        Of one judge: a file with lines ``topic iter document x`` (as qrels), ``topic document x``
-        or of a run, whose scores are read; a DataFrame with topic and document (or the names that
-        other packages have for them) and a column named as the judge, or ``label``,
-        ``probability``, ``grade``, ``relevance``, ``rel``, ``score`` or ``value``; a CSV or TSV
-        file whose first line names such columns, or a JSON file of objects that have them (a list,
-        or one a line); ``{topic: {document: x}}``, in JSON too; anything else that
-        `read_collection` takes as qrels. x is any number, missing (NaN, an empty cell) where the
-        judge gave none; so is a whole number below 0, unless there are others too, as among the
-        scores of a model. Of several judges: one DataFrame with a column for each, or a list with one
-        of the above for each.
+        Of one judge: a file with lines ``topic iter document x`` (as qrels), ``topic
+        document x`` or of a run, whose scores are read; a DataFrame with topic and document
+        (or the names that other packages have for them) and a column named as the judge, or
+        ``label``, ``probability``, ``grade``, ``relevance``, ``rel``, ``score`` or
+        ``value``; a CSV or TSV file whose first line names such columns, or a JSON file of
+        objects that have them (a list, or one a line); ``{topic: {document: x}}``, in JSON
+        too; anything else that `read_collection` takes as qrels. x is any number, missing
+        (NaN, an empty cell) where the judge gave none; so is a whole number below 0, unless
+        there are others too, as among the scores of a model. Of several judges: one
+        DataFrame with a column for each, or a list with one of the above for each.
 
     Returns
     -------
@@ -216,9 +216,9 @@ def add_predictions(
     Warns
     -----
     UserWarning
-        Where labels are left out because the collection lacks their pairs (neither retrieved,
-        judged nor in the frame), or because they are below 0, with how many there are; where a file is a run, in case it is one
-        of the runs to evaluate.
+        Where labels are left out because the collection lacks their pairs (neither
+        retrieved, judged nor in the frame), or because they are below 0, with how many
+        there are; where a file is a run, in case it is one of the runs to evaluate.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def add_predictions(
 def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
     """Labels (topic, document, value) of one judge, and what they came from, for messages."""
     if isinstance(source, str | os.PathLike):
-        return file_labels(expanded_path(source), name), str(source)
+        return file_labels(expanded_path(source), name), path_text(source)
     where = f"labels of '{name}'"
     source = as_pandas(source)
     frame = source if isinstance(source, pd.DataFrame) else as_frame(source, "judgments")
@@ -308,10 +308,10 @@ def file_labels(path: Path, name: str) -> pd.DataFrame:
     or a run; one that cannot be read so, a pair with two labels or no label at all is a ValueError.
     """
     if not os.path.exists(path):
-        raise ValueError(f"labels file {shown(str(path))} does not exist")
+        raise ValueError(f"labels file {shown(path_text(path))} does not exist")
     data = read_bytes(path, "labels")
-    check_text(str(path), data)
-    table = file_frame(str(path), data, "judgments")
+    check_text(path_text(path), data)
+    table = file_frame(path_text(path), data, "judgments")
     if table is None:
         labels = _of_lines(path, data)
     else:
@@ -319,15 +319,15 @@ def file_labels(path: Path, name: str) -> pd.DataFrame:
             written = {column.lower(): column for column in table}
             known = [value for value in (name, *VALUES) if value.lower() in written]
             table = table.rename(columns={written[value.lower()]: value for value in known[:1]})
-        labels = _of_columns(table, str(path), (name, *VALUES))
-    return _checked_labels(labels, str(path))
+        labels = _of_columns(table, path_text(path), (name, *VALUES))
+    return _checked_labels(labels, path_text(path))
 
 
 def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
     """Labels of a file without a header; the number of columns tells which they are."""
     parts = []
     width = 0
-    for lines in blocks(str(path), data, "topic document label"):
+    for lines in blocks(path_text(path), data, "topic document label"):
         width = int(lines.count[0])
         if (lines.count != width).any():
             line = int(np.argmax(lines.count != width))

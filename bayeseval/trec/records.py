@@ -13,7 +13,7 @@ import pandas as pd
 from bayeseval.messages import counted, some_of
 from bayeseval.trec.frames import ENTRY, LINE, SYNONYMS, VALUE, accepted, is_scored, of_dict
 from bayeseval.trec.lines import WrongFields, check_text
-from bayeseval.trec.sources import bare_name
+from bayeseval.trec.sources import bare_name, path_text, read_bytes
 
 ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 SHAPES = "{topic: {document: x}} or objects with a topic and a document (a list, or one a line)"
@@ -171,15 +171,60 @@ def headed_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
     2        1        a     2  'no'
     3        1        b   NaN   NaN
     """
+    begin, number, first = _first_line(data)
+    separator, columns = _header(first, kind)
+    if columns is None:
+        _check_names(f"{name}, line {number}", first, kind)
+        return None
+    return _table(name, data, (begin, number), separator, columns)
+
+
+def named_frame(path: Path, needed: tuple[str, ...]) -> pd.DataFrame:
+    """Table of a file that begins with the names of its columns, refused where one is missing.
+
+    Cells are text and those of the ``needed`` columns are not empty; names of columns are in any
+    case, and of topics, documents and runs by any name that they have in other packages. Commas,
+    semicolons or tabs separate cells. The index is as for :func:`headed_frame`.
+    """
+    name, data = path_text(path), read_bytes(path, f"a table with the columns {', '.join(needed)}")
+    check_text(name, data)
+    begin, number, first = _first_line(data)
+    separator = max((*_QUOTED, "\t"), key=first.count)
+    try:
+        cells = next((cells for _, cells in _lines(first, separator, number)), [])
+    except csv.Error as error:
+        raise ValueError(f"{name}, {error}{_QUOTES}") from error
+    lower = [cell.lower() for cell in cells]
+    for column in needed:
+        known = next((one for one in (column, *SYNONYMS.get(column, ())) if one in lower), None)
+        if known is None:
+            raise ValueError(
+                f"{name} has the columns {', '.join(cells)}; it needs {' and '.join(needed)}"
+            )
+        cells[lower.index(known)] = column
+    table = _table(name, data, (begin, number), separator, cells)
+    for column in needed:
+        empty = table[column].isna().to_numpy()
+        if empty.any():
+            raise ValueError(f"{name}, line {table.index[empty][0]}: the {column} is empty")
+    return table
+
+
+def _first_line(data: bytes) -> tuple[int, int, str]:
+    """Where the first line begins that is no comment, its number and its text."""
     begin, number = 0, 1
     while spare := _SPARE.match(data, begin):
         begin, number = spare.end(), number + 1
     first = re.split(rb"[\r\n]", data[begin : begin + 100_000], maxsplit=1)[0]
-    separator, columns = _header(first.decode(errors="replace"), kind)
-    if columns is None:
-        _check_names(f"{name}, line {number}", first.decode(errors="replace"), kind)
-        return None
+    return begin, number, first.decode(errors="replace")
+
+
+def _table(
+    name: str, data: bytes, start: tuple[int, int], separator: str | None, columns: list[str]
+) -> pd.DataFrame:
+    """Table below a header, of which ``start`` is the first byte and the number of its line."""
     check_text(name, data)
+    begin, number = start
     text = data[begin:].decode().replace("\r\n", "\n").replace("\r", "\n")
     rows, numbers = [], []
     try:

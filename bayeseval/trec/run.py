@@ -15,7 +15,7 @@ from bayeseval.progress import track
 from bayeseval.trec.frames import checked_frame, finite_column, of_columns, row_name, with_our_names
 from bayeseval.trec.lines import Labels, Lines, blocks, spans_of
 from bayeseval.trec.records import file_frame, run_name
-from bayeseval.trec.sources import NamedFile, bare_name, expanded, read_bytes
+from bayeseval.trec.sources import NamedFile, bare_name, expanded, path_text, read_bytes
 
 COLUMNS = "topic iter document rank score tag"
 
@@ -62,32 +62,35 @@ class RunReader:
 
     def _read_file(self, path: Path, given: str | None = None) -> list[Run]:
         data = read_bytes(path, "a run")
-        table = file_frame(str(path), data, "run")
+        table = file_frame(path_text(path), data, "run")
         if table is None:
             return [self._read_lines(path, data, given)]
-        table = of_columns(table, "run", run=run_name(path), file=str(path))
-        runs = self._read_frame(table, str(path))
+        table = of_columns(table, "run", run=run_name(path), file=path_text(path))
+        runs = self._read_frame(table, path_text(path))
         if given is not None and len(runs) > 1:
             raise ValueError(f"run '{given}' is one run, and {path} holds {len(runs)}.")
         for run in runs if "score" in table else ():
             _warn_of_order(path, run.topic, run.score)
         fixed = given is not None or len(runs) > 1
-        return [run._replace(name=given or run.name, source=str(path), given=fixed) for run in runs]
+        return [
+            run._replace(name=given or run.name, source=path_text(path), given=fixed)
+            for run in runs
+        ]
 
     def _read_lines(self, path: Path, data: bytes, given: str | None) -> Run:
-        parts = list(blocks(str(path), data, COLUMNS))
+        parts = list(blocks(path_text(path), data, COLUMNS))
         topic = np.concatenate([self.topics.encode(lines.column(0)) for lines in parts])
         document = np.concatenate([self.documents.encode(lines.column(2)) for lines in parts])
         score = np.concatenate([lines.numbers(4, "score") for lines in parts])
         number = np.concatenate([lines.number for lines in parts]).astype(np.int32)
 
         def where(row: int) -> str:
-            return f"{path}, line {number[row]}"
+            return f"{path_text(path)}, line {number[row]}"
 
         score = _as_type(score, self.score_type, where)
         _warn_of_order(path, topic, score)
         name = _tag(parts, path) if given is None else given
-        return Run(name, str(path), topic, document, score, where, given is not None)
+        return Run(name, path_text(path), topic, document, score, where, given is not None)
 
     def _read_frame(self, frame: pd.DataFrame, source: str) -> list[Run]:
         frame = with_our_names(frame, () if "score" in frame else ("rank",))

@@ -162,7 +162,18 @@ def check_ending(path: Path) -> str:
 
 def bare_name(path: Path) -> str:
     """Name of a file without the ending of its compression."""
-    return path.stem if path.suffix.lower() in ENDINGS else path.name
+    return path_text(path.stem if path.suffix.lower() in ENDINGS else path.name)
+
+
+def path_text(path: str | os.PathLike) -> str:
+    r"""A path as text, in which bytes that are not UTF-8 are written as escapes.
+
+    Examples
+    --------
+    >>> print(path_text(os.fsdecode(b"caf\xe9.csv")))
+    caf\xe9.csv
+    """
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def _known_ending(path: Path) -> str:
