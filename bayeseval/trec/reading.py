@@ -31,7 +31,8 @@ def read_collection(
     Rankings are by score descending, ties by document id descending, then cut at ``depth``. The
     rank column of a file is ignored, as in trec_eval, except that a table of runs without scores is
     ordered by its ranks. Any number of blanks or tabs separates fields, and ``#`` in the first
-    column starts a comment. A run is called by its tag, or by its file where tags clash (a warning
+    column of lines without commas starts a comment, with a warning where it has the fields of the
+    other lines. A run is called by its tag, or by its file where tags clash (a warning
     says so); in a dict by its key.
 
     Parameters

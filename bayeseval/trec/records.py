@@ -12,7 +12,7 @@ import pandas as pd
 
 from bayeseval.messages import counted, some_of
 from bayeseval.trec.frames import ENTRY, LINE, SYNONYMS, VALUE, accepted, is_scored, of_dict
-from bayeseval.trec.lines import WrongFields, check_text
+from bayeseval.trec.lines import WrongFields, check_text, warn_of_comments
 from bayeseval.trec.sources import bare_name, path_text, read_bytes
 
 ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
@@ -224,6 +224,8 @@ def _table(
 ) -> pd.DataFrame:
     """Table below a header, of which ``start`` is the first byte and the number of its line."""
     check_text(name, data)
+    if separator is None:
+        warn_of_comments(name, data)
     begin, number = start
     text = data[begin:].decode().replace("\r\n", "\n").replace("\r", "\n")
     rows, numbers = [], []
