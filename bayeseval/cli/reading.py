@@ -20,9 +20,9 @@ def input_files(
     judgments: list[str | None], runs: list[str], others: list[Path | None]
 ) -> list[Path]:
     """Files that a command reads: those of judgments and runs, some behind globs."""
-    from bayeseval.trec.sources import expanded
+    from bayeseval.trec.sources import IR_DATASETS, expanded
 
-    named = [path for path in judgments if path is not None]
+    named = [path for path in judgments if path is not None and not path.startswith(IR_DATASETS)]
     found = expanded(named, "judgments") if named else []
     found = [*found, *(expanded(runs, "run") if runs else [])]
     paths = [path for path in found if isinstance(path, Path)]
