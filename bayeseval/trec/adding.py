@@ -33,7 +33,7 @@ from bayeseval.trec.gathering import (
     warn_documents_alike,
     warn_unjudged_runs,
 )
-from bayeseval.trec.lines import blocks, check_text, yes_or_no
+from bayeseval.trec.lines import blocks, yes_or_no
 from bayeseval.trec.qrels import RUN_FIELDS
 from bayeseval.trec.records import file_frame
 from bayeseval.trec.run import Run, RunReader
@@ -310,7 +310,6 @@ def file_labels(path: Path, name: str) -> pd.DataFrame:
     if not os.path.exists(path):
         raise ValueError(f"labels file {shown(path_text(path))} does not exist")
     data = read_bytes(path, "labels")
-    check_text(path_text(path), data)
     table = file_frame(path_text(path), data, "judgments")
     if table is None:
         labels = _of_lines(path, data)

@@ -11,11 +11,20 @@ from typing import Any
 import pandas as pd
 
 from bayeseval.messages import counted, some_of
-from bayeseval.trec.frames import ENTRY, LINE, SYNONYMS, VALUE, accepted, is_scored, of_dict
+from bayeseval.trec.frames import (
+    ENTRY,
+    LINE,
+    SYNONYMS,
+    VALUE,
+    accepted,
+    is_scored,
+    of_dict,
+    without_index,
+)
 from bayeseval.trec.lines import WrongFields, check_text, warn_of_comments
-from bayeseval.trec.sources import bare_name, path_text, read_bytes
+from bayeseval.trec.sources import PARQUET, bare_name, path_text, read_bytes
 
-ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
+ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".parq")
 SHAPES = "{topic: {document: x}} or objects with a topic and a document (a list, or one a line)"
 _JSON = re.compile(rb'\s*(\{\s*["}]|\[\s*[\[\]{"])')  # a line of a run may begin with [ or { too
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
@@ -28,7 +37,7 @@ _QUOTES = "; a cell with a separator or a quote in it needs quotes around it"
 
 
 def file_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
-    """Table of a file that begins with the names of its columns, or is JSON; None where neither.
+    """Table of a file that names its columns: with a header, Parquet or JSON; None of another.
 
     JSON is ``{topic: {document: x}}``, as ranx and pytrec_eval have runs and judgments (of runs
     also ``{run: {topic: {document: x}}}``); objects with a topic and a document each, in a list or
@@ -44,6 +53,8 @@ def file_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
     1         1        a    0.5
     2         1        b    2.0
     """
+    if data.startswith(PARQUET):
+        return _parquet(name, data, kind)
     if not _JSON.match(data):
         return headed_frame(name, data, kind)
     check_text(name, data)
@@ -59,6 +70,29 @@ def file_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
                 raise ValueError(
                     f"{name}: a {column} must be text or a number, not {str(label)[:50]}"
                 )
+    return table.set_index(pd.RangeIndex(1, len(table) + 1, name=ENTRY))
+
+
+def _parquet(name: str, data: bytes, kind: str) -> pd.DataFrame:
+    """Table of a Parquet file, which pandas reads by the package pyarrow (or fastparquet)."""
+    try:
+        table = pd.read_parquet(io.BytesIO(data))
+    except ImportError as error:
+        raise ValueError(
+            f"{name} is a Parquet file, which needs the package pyarrow; install it, or write CSV"
+        ) from error
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{name} is not a whole Parquet file ({error})") from error
+    table = without_index(table)
+    names = [str(column) for column in table.columns]
+    columns = our_columns(names, kind)
+    if columns is None:
+        needed = "; ".join(map(accepted, ("topic", "document", VALUE[kind])))
+        raise ValueError(
+            f"{name}: the columns are {some_of(names, 10)}, and a topic and a document must be "
+            f"among them; known names: {needed}."
+        )
+    table.columns = columns
     return table.set_index(pd.RangeIndex(1, len(table) + 1, name=ENTRY))
 
 

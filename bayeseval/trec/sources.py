@@ -28,7 +28,8 @@ _FIRST_BYTES = {
     b"PK\x03\x04": ".zip",
 }
 IR_DATASETS = "ir_datasets:"  # before the ID of a data set whose judgments are asked for
-_TABLES = {b"PAR1": "Parquet", b"ARROW1": "Feather"}
+PARQUET = b"PAR1"  # how a Parquet file begins
+_TABLES = {b"ARROW1": "Feather"}
 
 
 class NamedFile(NamedTuple):
