@@ -257,9 +257,7 @@ def _increasing(name: str, numbers: Sequence[int] | None) -> list[int]:
 
 def _check_request(collection: xr.DataTree, estimator: str, fitted: xr.DataTree | None) -> None:
     """Refuse at once a request that would fail later."""
-    check_collection(collection)
-    if "judgments" not in collection.children or "rankings" not in collection.children:
-        raise ValueError("a plan needs runs, and judgments of a pilot or of an earlier collection")
+    check_collection(collection, "rankings", "judgments")
     check_one_sample(collection, "a plan is made from one sample")
     if Frame.of(collection).lists_sampled_alone:
         raise ValueError(

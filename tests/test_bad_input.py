@@ -405,7 +405,7 @@ def test_compression_must_be_known_and_whole(tmp_path, monkeypatch):
         read_collection(None, tmp_path / "run.zst")
 
 
-@pytest.mark.parametrize("name", ["Parquet", "pickle", "Feather"])
+@pytest.mark.parametrize("name", ["pickle", "Feather"])
 def test_binary_tables_are_named(tmp_path, name):
     if name != "pickle":
         pytest.importorskip("pyarrow")

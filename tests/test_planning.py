@@ -318,7 +318,7 @@ def test_measures_of_grades_are_planned_by_a_model_of_grades():
 def test_runs_alone_are_no_pilot(collection):
     bare = collection.copy()
     del bare["judgments"]
-    with pytest.raises(ValueError, match="a plan needs runs, and judgments"):
+    with pytest.raises(ValueError, match="the collection has no judgments to evaluate"):
         be.plan(bare, "P@10", budgets=[50], random_seed=1)
 
 

@@ -117,6 +117,22 @@ def test_a_missing_label_is_neither_counted_nor_that_of_a_pair():
         be.add_predictions(small_collection(), "gpt", pd.concat([none, stray]))
 
 
+def test_a_label_below_0_is_no_label(tmp_path):
+    (tmp_path / "gpt.csv").write_text("topic,document,label\n1,d0,2\n1,d3,-1\n2,d1,0.5\n2,d2,-2\n")
+    with pytest.warns(UserWarning, match="gpt.csv: 2 of 4 labels are below 0 .the lowest is -2. a"):
+        labelled = be.add_predictions(small_collection(), "gpt", tmp_path / "gpt.csv")
+    assert values(labelled) == {("1", "d0"): 2.0, ("2", "d1"): 0.5}
+    with pytest.warns(UserWarning, match="2 of 2 labels are below 0"):
+        with pytest.raises(ValueError, match="no document has a label, all 2 are missing"):
+            be.add_predictions(small_collection(), "gpt", {"1": {"d0": -1, "d3": -1}})
+
+
+def test_scores_of_a_model_may_be_below_0():
+    scores = {"1": {"d0": -1.0, "d3": -0.25}, "2": {"d1": 3.0}}
+    labelled = be.add_predictions(small_collection(), "reranker", scores)
+    assert len(values(labelled, "reranker")) == 3
+
+
 @pytest.fixture(scope="module")
 def samples():
     """A collection with good, constant and useless labels, and 20 samples of it."""

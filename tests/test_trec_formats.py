@@ -193,6 +193,14 @@ def test_numbers_of_many_digits_are_kept_as_they_are():
     assert be.read_collection(qrels, run).sizes["pair"] == 4
 
 
+def test_scores_may_be_arrays_of_one_number():
+    run = {"r": {"1": {"a": np.array(1.0), "b": np.array(2.0)}}}
+    collection = be.read_collection({"1": {"b": 1}}, run)
+    assert be.evaluate(collection, "P@1", estimator="assumed").estimate.item() == 1.0
+    with pytest.raises(ValueError, match=r"score '\[1. 2.\]' is not a finite number"):
+        be.read_collection(None, {"r": {"1": {"a": np.array([1.0, 2.0]), "b": 1.0}}})
+
+
 def test_a_run_of_ranks_stands_beside_one_of_scores():
     qrels, run = NUMBERED
     ranked = IDS.assign(rank=[1, 2, 1, 2])
@@ -271,7 +279,7 @@ QRELS_FILES = {
     "ranx.csv": ",q_id,doc_id,score\n0,1,a,2\n1,1,b,0\n2,2,c,1\n",
     "quotes.tsv": 'topic\tdocument\tgrade\twhy\n1\ta\t2\t"Yes, it\n1\tb\t0\tno\n2\tc\t1\tso"\n',
     "comments": "# ours\n\ntopic iter document grade\n# none\n"
-    "1 0 a 2\n#1 0 x 1\n1 0 b 0\n2 0 c 1\n",
+    "1 0 a 2\n# 1 0 x 1\n1 0 b 0\n2 0 c 1\n",
     "joined.csv": "topic,document,grade\n1,a,2\n1,b,0\n\ntopic,document,grade\n2,c,1\n",
     "marked.csv": '\ufeff"QID";Rel;Docno\n1;2;a\n\ufeff"QID";Rel;Docno\n1;0;b\n2;1;c\n',
     "joined.qrels": "topic iter document grade\n1 0 a 2\ntopic iter document grade\n"
@@ -426,3 +434,49 @@ def test_scores_that_rise_are_told_of_any_file(tmp_path):
     rows = "".join(f"1,d{rank},{rank}\n" for rank in range(1, 8))
     with pytest.warns(UserWarning, match="r.csv: scores rise from line to line"):
         be.read_collection(None, written(tmp_path, "r.csv", "qid,docno,score\n" + rows))
+
+
+def test_parquet_files_of_pandas_and_ranx_are_read(of_lines, tmp_path):
+    ranx = pytest.importorskip("ranx")
+    grades = FRAME.astype({"qid": str})
+    grades.to_parquet(tmp_path / "qrels.parquet")
+    grades.set_index(["qid", "docno"]).to_parquet(tmp_path / "index.parquet")
+    ranx.Run(SCORES).save(str(tmp_path / "r.parquet"))
+    pd.concat(
+        [
+            pd.DataFrame({"Run": name, "QID": t, "docid": list(of), "score": list(of.values())})
+            for name in ("r", "s")
+            for t, of in SCORES.items()
+        ]
+    ).to_parquet(tmp_path / "two.parq")
+    for name in ("qrels", "index"):
+        collection = be.read_collection(tmp_path / f"{name}.parquet", tmp_path / "r.parquet")
+        xr.testing.assert_identical(collection.to_dict()["/"], of_lines.to_dict()["/"])
+        for variable in ("rankings/ranking", "judgments/grade"):
+            np.testing.assert_array_equal(collection[variable], of_lines[variable])
+    both = be.read_collection(GRADES, tmp_path / "two.parq")
+    assert both["run"].to_numpy().tolist() == ["r", "s"]
+    labelled = be.add_predictions(of_lines, "gpt", tmp_path / "qrels.parquet")
+    assert labelled["predictors/gpt"].notnull().sum() == 3
+
+
+def test_a_parquet_file_that_cannot_be_read_is_named(of_lines, tmp_path, monkeypatch):
+    path = tmp_path / "f.parquet"
+    FRAME.rename(columns={"docno": "product"}).to_parquet(path)
+    with pytest.raises(ValueError, match="f.parquet: the columns are qid, product, rel, and a top"):
+        be.read_collection(path)
+    FRAME.assign(rel=[2, 1e30, 0]).to_parquet(path)
+    with pytest.raises(
+        ValueError, match=r"f.parquet, entry 2 \(topic '1', document 'b'\): grade 1e"
+    ):
+        be.read_collection(path)
+    path.write_bytes(path.read_bytes()[:40] + b"\0")
+    with pytest.raises(ValueError, match="f.parquet is not a whole Parquet file"):
+        be.add_predictions(of_lines, "gpt", path)
+    monkeypatch.setattr(pd, "read_parquet", _without_pyarrow)
+    with pytest.raises(ValueError, match="f.parquet is a Parquet file, which needs the package py"):
+        be.read_collection(None, path)
+
+
+def _without_pyarrow(*_):
+    raise ImportError("Unable to find a usable engine")

@@ -11,6 +11,7 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bayeseval as be
 from bayeseval.collection import select
 from bayeseval.trec import add_runs, lines, read_collection, read_qrels
 from bayeseval.trec.gathering import ranking_order
@@ -462,3 +463,28 @@ def test_large_files_have_the_lines_of_small_ones(monkeypatch, rows, gap):
         ]
 
     assert read(5) == read(10_000)
+
+
+def test_a_topic_that_looks_like_a_comment_is_not_left_out_in_silence(tmp_path):
+    texts = {
+        "qrels": "# 2 0 a 1\n#by hand\n1 0 a 1\n1 0 b 0\n#ai 0 c 0\n#ai 0 d 1\n",
+        "run": "1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n#ai Q0 c 1 2 r\n#ai Q0 d 2 1 r\n",
+        "named": "query_id doc_id relevance\n1 a 1\n#ai c 0\n",
+        "labels": "# topic document label\n1 a 1\n#ai c 0\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    collection = be.read_collection({"1": {"a": 1}})
+    for name, line, read in (
+        ("qrels", 5, be.read_collection),
+        ("run", 3, lambda path: be.read_collection(None, path)),
+        ("named", 3, be.read_collection),
+        ("labels", 3, lambda path: be.add_predictions(collection, "gpt", path)),
+    ):
+        with pytest.warns(UserWarning, match=f"{name}, line {line}: .*if '#ai' is a topic, give"):
+            read(tmp_path / name)
+    (tmp_path / "q.csv").write_text("topic,document,grade\n1,a,1\n1,b,0\n#ai,c,0\n#ai,d,1\n")
+    (tmp_path / "r.csv").write_text("topic,document,score\n1,a,2\n1,b,1\n#ai,c,2\n#ai,d,1\n")
+    whole = be.read_collection(tmp_path / "q.csv", tmp_path / "r.csv")
+    means = be.mean_over_topics(be.evaluate(whole, ["P@1", "AP"], estimator="assumed"))
+    assert means["estimate"].to_numpy().ravel().tolist() == [0.5, 0.75]

@@ -49,6 +49,7 @@ def given(tmp_path_factory) -> SimpleNamespace:
 DESIGN = "read_design reads, not this DataTree"
 FIT = "that be.fit returns, not this collection$"
 WHOLE = "; allowed: a whole number, [12] or more$"
+FITTING = "; allowed: a whole number from [12] to 9223372036854775807$"
 WRONG = [
     (lambda g: be.draw(g.collection, random_seed=1), DESIGN),
     (lambda g: be.save_design(g.collection, g.folder / "design.nc"), DESIGN),
@@ -101,6 +102,23 @@ WRONG = [
         ),
         "judged has no judgments",
     ),
+    (lambda g: be.designs.pps_strata(g.collection, budget=10**30), "^budget is 10+" + FITTING),
+    (
+        lambda g: be.designs.order(g.collection, budget={"1": 2**63, "2": 5}, random_seed=1),
+        "^budget is 9223372036854775808" + FITTING,
+    ),
+    (
+        lambda g: be.plan(g.sampled, "P@10", budgets=[5], n_topics=[10**20], random_seed=1),
+        "^n_topics is 10+" + FITTING,
+    ),
+    (lambda g: be.fit(g.model, draws=10**20, random_seed=1), "^draws is 10+" + FITTING),
+    (
+        lambda g: be.rankings.rank_probabilities(g.scores, n_draws=10**30),
+        "^n_draws is 10+" + FITTING,
+    ),
+    (lambda g: be.add_predictions(g.collection, 5, {}), "^name must be the name of a judge, or a"),
+    (lambda g: be.add_predictions(g.collection, None, {}), "a list of names, not None$"),
+    (lambda g: be.select(g.collection, topics=slice(0, 1)), "one or a list of them, not slice"),
     (lambda g: be.draw(g.design, n_replicates=1.5, random_seed=1), "^n_replicates is 1.5" + WHOLE),
     (lambda g: be.rankings.rank_sets(g.scores, n_draws=2.5), "^n_draws is 2.5" + WHOLE),
     (lambda g: be.rankings.rank_sets(g.scores, top=1.5), "^top is 1.5" + WHOLE),

@@ -124,9 +124,7 @@ def adjust_scores(
     >>> adjusted.unadjusted.item(), adjusted.adjusted.item()
     (0.5, 0.75)
     """
-    check_collection(collection)
-    if "rankings" not in collection.children:
-        raise ValueError("the collection has no runs to evaluate")
+    check_collection(collection, "rankings", "judgments")
     parsed = parse_measures(
         measures, relevance_level=relevance_level, gain=gain, grades=grade_scale(collection)
     )

@@ -151,7 +151,7 @@ def compare(
         over["population"] = "topics"
         of_pairs = partial(differences_of_scores, by_topic)
     else:
-        check_collection(source)
+        check_collection(source, "rankings", "judgments")
         estimator = estimator or default_estimator(source, measures, anytime)
         if estimator == COMBINED:
             asked = over | {"random_seed": random_seed, "labels": labels, **options}

@@ -106,7 +106,7 @@ def rank(
         refuse_options_of_collections(measures, **asked)
         how["topic_groups"] = topic_groups
     else:
-        check_collection(collection_or_scores)
+        check_collection(collection_or_scores, "rankings", "judgments")
         check_top(top, collection_or_scores.sizes["run"])
         asked = {"estimator": estimator, "population": population, "topic_groups": topic_groups}
         known, mean, errors = _evidence(

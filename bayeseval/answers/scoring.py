@@ -119,7 +119,7 @@ def scores(
         over: dict[str, Any] = {"ci_prob": ci_prob, "topic_groups": topic_groups}
         mean = mean_over_topics(collection, population="topics", **over)
         return with_topics(mean, collection if per_topic else None)
-    check_collection(collection)
+    check_collection(collection, "rankings", "judgments")
     check_half_width(half_width)
     anytime = anytime or half_width is not None
     options = with_labels(options, labels)

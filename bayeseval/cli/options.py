@@ -33,7 +33,10 @@ def folder(name: str) -> Path:
     return expanded_path(name)
 
 
-QRELS_HELP = "File of judgments: TREC's lines, CSV with a header, JSON."
+QRELS_HELP = (
+    "File of judgments: TREC's lines, CSV with a header, JSON; or ir_datasets:ID, a data set of "
+    "the package ir_datasets."
+)
 RUNS_HELP = "Run files or quoted globs: TREC's lines, CSV, JSON; also .gz, .xz, .bz2, .zst."
 Runs = Annotated[list[str], typer.Argument(metavar="RUN", help=RUNS_HELP, show_default=False)]
 SampledRuns = Annotated[

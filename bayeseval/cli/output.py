@@ -142,6 +142,7 @@ def _discard(stream: TextIO) -> None:
 
 def printable(text: str) -> str:
     """Text in which what a terminal would obey, or not show, is written as an escape."""
+    text = re.sub("[\udc80-\udcff]", lambda byte: f"\\x{ord(byte[0]) - 0xDC00:02x}", text)
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()
         for letter in text
@@ -153,7 +154,7 @@ def one_line(message: object) -> str:
     if isinstance(message, OSError) and message.strerror:
         text = message.strerror
         message = f"{message.filename}: {text}" if message.filename else text
-    elif isinstance(message, BaseException):
+    elif isinstance(message, BaseException) and not isinstance(message, UnicodeError):
         message = message.args[0] if message.args else type(message).__name__
     parts = message.parts if isinstance(message, Message) else (str(message),)
     words = []

@@ -20,9 +20,9 @@ def input_files(
     judgments: list[str | None], runs: list[str], others: list[Path | None]
 ) -> list[Path]:
     """Files that a command reads: those of judgments and runs, some behind globs."""
-    from bayeseval.trec.sources import expanded
+    from bayeseval.trec.sources import IR_DATASETS, expanded
 
-    named = [path for path in judgments if path is not None]
+    named = [path for path in judgments if path is not None and not path.startswith(IR_DATASETS)]
     found = expanded(named, "judgments") if named else []
     found = [*found, *(expanded(runs, "run") if runs else [])]
     paths = [path for path in found if isinstance(path, Path)]
@@ -183,15 +183,10 @@ def groups_of_topics(path: Path | None) -> dict[str, str] | None:
 
 
 def read_columns(path: Path, first: str, second: str) -> DataFrame:
-    """A CSV file as text, refused where one of two columns is missing."""
-    import pandas as pd
+    """A table in a file as text, refused where one of two columns is missing."""
+    from bayeseval.trec.records import named_frame
 
-    table = pd.read_csv(path, dtype=str)
-    if not {first, second} <= set(table.columns):
-        raise ValueError(
-            f"{path} has the columns {', '.join(table.columns)}; it needs {first} and {second}"
-        )
-    return table
+    return named_frame(path, (first, second))
 
 
 def estimate_options(estimated: Estimated, judged: Judged) -> dict[str, Any]:

@@ -26,9 +26,12 @@ LEVEL = 0.05  # of a p value adjusted for all comparisons of the measure
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     **{letter: f"\\{letter}" for letter in "_&%#${}"},
-    "↑": r"\uparrow", "↓": r"\downarrow", "<": r"$<$", ">": r"$>$",
+    "↑": r"\uparrow", "↓": r"\downarrow", "<": r"$<$", ">": r"$>$", "|": r"\textbar{}",
 })  # fmt: skip
+# of labels also what is an option after the end of a line: \\ [x]
+_LATEX_LABELS = _LATEX | {ord(letter): f"{{{letter}}}" for letter in "[]*"}
 _MARKDOWN = str.maketrans({letter: f"\\{letter}" for letter in "\\|*_`<"})
+_MARKDOWN_LABELS = _MARKDOWN | {ord(letter): f"\\{letter}" for letter in "[]&~$#"}
 _MARK = re.compile(r"\(([^)]*)\)")
 
 
@@ -213,7 +216,7 @@ def new_table(title: str, keys: Sequence[str], numbers: Sequence[str]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title)
+    table = Table(title=Text(title))  # a label in it is no markup
     for name in keys:
         table.add_column(Text(name), no_wrap=True)
     for name in numbers:
@@ -291,9 +294,11 @@ def _typeset(table: Table, format: str, notes: Sequence[str] = ()) -> str:
         return rendered(table) + "".join(f"{printable(note)}\n" for note in notes)
     latex = format == "latex"
     letters, raised = (_LATEX, r"$^{\1}$") if latex else (_MARKDOWN, r"<sup>\1</sup>")
+    of_labels = _LATEX_LABELS if latex else _MARKDOWN_LABELS
     columns, sides = [], ""
     for column in table.columns:
-        cells = [str(cell).translate(letters) for cell in column.cells]
+        own = letters if column.justify == "right" else of_labels
+        cells = [str(cell).translate(own) for cell in column.cells]
         if column.justify == "right":
             cells = [_MARK.sub(raised, cell) for cell in cells]
         if latex and column.justify == "right":  # a minus where text has a hyphen
@@ -301,7 +306,7 @@ def _typeset(table: Table, format: str, notes: Sequence[str] = ()) -> str:
         columns.append([str(column.header).translate(letters), *cells])
         sides += "r" if column.justify == "right" else "l"
     header, *lines = zip(*columns, strict=True)
-    title = str(table.title)
+    title, *notes = (printable(note) for note in (str(table.title), *notes))
     if latex:
         text = [f"% {note}".replace("↑", "up").replace("↓", "down") for note in (title, *notes)]
         text += [f"\\begin{{tabular}}{{{sides}}}", r"\toprule"]
@@ -310,6 +315,7 @@ def _typeset(table: Table, format: str, notes: Sequence[str] = ()) -> str:
         return "\n".join([*text, r"\bottomrule", r"\end{tabular}"]) + "\n"
     rule = ["---:" if side == "r" else "---" for side in sides]
     pipes = [f"| {' | '.join(line)} |" for line in (header, rule, *lines)]
+    title, *notes = (note.translate(_MARKDOWN) for note in (title, *notes))
     return "\n".join([title, "", *pipes, *(f"\n{note}" for note in notes)]) + "\n"
 
 

@@ -6,6 +6,8 @@ import numpy as np
 
 from bayeseval.messages import Message, Option
 
+LARGEST = 2**63 - 1  # of the integers that arrays and files hold
+
 
 def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """Refuse a value that an option does not have, and list those it has."""
@@ -28,7 +30,7 @@ def check_ci_prob(ci_prob: float) -> None:
 def check_seed(random_seed: int | None) -> None:
     """Refuse a seed that no generator takes."""
     if random_seed is not None:
-        check_whole_numbers(0, random_seed=random_seed)
+        check_whole_numbers(0, None, random_seed=random_seed)
 
 
 def generator(random_seed: int | None) -> np.random.Generator:
@@ -37,13 +39,16 @@ def generator(random_seed: int | None) -> np.random.Generator:
     return np.random.default_rng(random_seed)
 
 
-def check_whole_numbers(least: int, **numbers) -> None:
-    """Refuse numbers of things that are no integers, or below the least."""
+def check_whole_numbers(least: int, most: int | None = LARGEST, /, **numbers) -> None:
+    """Refuse numbers of things that are no integers, or below the least or above the most."""
     for name, number in numbers.items():
         if not is_whole(number) or number < least:
             allowed = f"allowed: a whole number, {least} or more"
             if isinstance(number, float | np.floating) and number.is_integer() and number >= least:
                 allowed += f", as an int: {int(number)}"
+            raise ValueError(Message(Option(name), f" is {number!r}; {allowed}"))
+        if most is not None and number > most:
+            allowed = f"allowed: a whole number from {least} to {most}"
             raise ValueError(Message(Option(name), f" is {number!r}; {allowed}"))
 
 

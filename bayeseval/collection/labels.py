@@ -3,6 +3,7 @@
 import re
 import unicodedata
 import zlib
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -69,6 +70,8 @@ def asked_labels(labels) -> list[str]:
         return [str(labels)]
     if isinstance(labels, xr.DataArray):
         labels = np.atleast_1d(labels.to_numpy())
+    if not isinstance(labels, Iterable):
+        raise TypeError(f"labels must be one or a list of them, not {labels!r}")
     texts = [str(label) for label in labels]
     return sorted(texts) if isinstance(labels, set | frozenset) else texts
 

@@ -14,6 +14,7 @@ from bayeseval.collection.labels import pair_names, same_strings, topic_starts
 
 SCHEMA = "bayeseval collection 1"
 ROLE, LABEL = "role", "label"
+_LACKING = {"rankings": "no runs to evaluate", "judgments": "no judgments to evaluate with"}
 
 
 def assemble(
@@ -160,8 +161,11 @@ def datasets(collection: xr.DataTree) -> dict[str, xr.Dataset]:
     return {node.path: node.to_dataset(inherit=False) for node in collection.subtree}
 
 
-def check_collection(collection: xr.DataTree) -> None:
-    """Refuse anything that is not a whole collection, such as a tree cut with plain ``isel``."""
+def check_collection(collection: xr.DataTree, *needed: str) -> None:
+    """Refuse anything that is not a whole collection, such as a tree cut with plain ``isel``.
+
+    So is a collection without topics, or without the ``needed`` of its rankings and judgments.
+    """
     if not isinstance(collection, xr.DataTree) or collection.attrs.get("schema") != SCHEMA:
         schema = collection.attrs.get("schema") if isinstance(collection, xr.DataTree) else None
         raise ValueError(
@@ -173,6 +177,16 @@ def check_collection(collection: xr.DataTree) -> None:
             "the topics, runs or pairs of the collection are not those it was made with, so its "
             "rankings point to the wrong pairs; cut a collection with be.select, not isel or sel."
         )
+    check_parts(collection, *needed)
+
+
+def check_parts(collection: xr.DataTree, *needed: str) -> None:
+    """Refuse a collection without topics, or without the ``needed`` parts."""
+    lacking = [_LACKING[name] for name in needed if name not in collection.children]
+    if not collection["topic"].size:
+        lacking.append("no topics to evaluate")
+    if lacking:
+        raise ValueError(f"the collection has {lacking[0]}")
 
 
 def fingerprint(collection) -> str:

@@ -106,7 +106,7 @@ def label_agreement(
     >>> found.estimate.to_series().round(2).head(4).to_dict()
     {'agreement': 0.67, 'kappa': 0.33, 'sensitivity': 0.67, 'specificity': 0.67}
     """
-    check_collection(collection)
+    check_collection(collection, "judgments")
     check_ci_prob(ci_prob)
     check_one_sample(collection, "labels are compared with one sample")
     check_whole_numbers(1, relevance_level=relevance_level)

@@ -86,11 +86,7 @@ class Problem:
         """Check the request and estimate the relevances it needs."""
         if unknown:
             raise TypeError(f"unknown options of scores: {', '.join(map(repr, unknown))}")
-        check_collection(collection)
-        if "rankings" not in collection.children:
-            raise ValueError("the collection has no runs to evaluate")
-        if not collection["topic"].size:
-            raise ValueError("the collection has no topics to evaluate")
+        check_collection(collection, "rankings", "judgments")
         grades = grade_scale(collection)
         parsed = parse_measures(measures, relevance_level=relevance_level, gain=gain, grades=grades)
         _warn_level(collection, parsed)

@@ -18,7 +18,7 @@ from bayeseval.messages import Message, Option, counted, some_of
 from bayeseval.trec.frames import ENTRY, LINE, SYNONYMS, as_numbers, as_pandas, as_text, described
 from bayeseval.trec.lines import blocks, check_text
 from bayeseval.trec.records import json_values, run_name
-from bayeseval.trec.sources import expanded, read_bytes
+from bayeseval.trec.sources import expanded, path_text, read_bytes
 from bayeseval.uncertainty import interval
 
 GIVEN = "given"  # the estimator of scores that were not made here
@@ -205,7 +205,7 @@ def _of_dict(name: str, source: Mapping) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def _of_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
     """Tables of a file, whose index says where a row stands."""
-    name, data = str(path), read_bytes(path, "scores")
+    name, data = path_text(path), read_bytes(path, "scores")
     check_text(name, data)
     first = data.decode().lstrip().splitlines()[0]
     fields = first.split()
@@ -239,7 +239,7 @@ def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
     The latter begin with the topic. A line ``runid`` names the run: in trec_eval's files it stands
     after the scores of the topics, in those of bayeseval before them.
     """
-    parts = list(blocks(str(path), data, "measure topic value"))
+    parts = list(blocks(path_text(path), data, "measure topic value"))
     if any((lines.count != 3).any() for lines in parts):
         raise ValueError(f"{path}: every line must have 3 fields: measure, topic and score.")
     number = pd.Index(np.concatenate([lines.number for lines in parts]), name=LINE)

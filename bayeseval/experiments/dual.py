@@ -53,7 +53,7 @@ def dual_runs(
     >>> dual.run.values, dual.contributed.values
     (array(['a', 'a~dual'], dtype='<U6'), array([ True, False]))
     """
-    check_collection(collection)
+    check_collection(collection, "rankings", "judgments")
     labels = collection["run"].to_numpy()
     if any(label.endswith("~dual") for label in labels):
         raise ValueError("the collection has dual runs already (names that end in '~dual')")

@@ -56,9 +56,7 @@ class Frame:
     @classmethod
     def of_one_sample(cls, collection: xr.DataTree, runs=None, fused=None) -> "Frame":
         """Frame that a model can be fitted to: one sample, with runs and judgments."""
-        check_collection(collection)
-        if "rankings" not in collection.children:
-            raise ValueError("the collection has no runs, and a model learns from their ranks")
+        check_collection(collection, "rankings", "judgments")
         frame = cls.of(collection, runs, fused)
         check_one_sample(collection, "a model is fitted to one sample")
         if not np.isfinite(frame.grade).any():

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import topic_starts
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.collection.labels import named_positions, row_of_pair
+from bayeseval.collection.schema import check_parts
 from bayeseval.frame.sample import grade_columns
 
 CONSTANT = 60.0  # of the fusion, added to every rank
@@ -79,6 +80,7 @@ class Rankings:
     @classmethod
     def of(cls, collection: xr.DataTree, runs: NDArray[np.integer] | None = None) -> "Rankings":
         """Rankings of a collection, of all runs or of those at some positions."""
+        check_parts(collection, "rankings")
         ranking = collection["rankings/ranking"]
         pair = ranking.to_numpy() if ranking.chunks is None else StoredRanking(ranking.data)
         rankings = cls(pair, topic_starts(collection))

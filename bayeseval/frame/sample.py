@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import topic_starts
-from bayeseval.collection.schema import describe_pair, design_parameters
+from bayeseval.collection.schema import check_parts, describe_pair, design_parameters
 
 CELLS = 1_000_000  # ranks of documents in runs that are looked at at once
 
@@ -109,8 +109,7 @@ def grade_scale(collection: xr.DataTree) -> tuple[float, ...]:
 
 def grade_columns(collection: xr.DataTree) -> np.ndarray:
     """Grades as (replicate, pair), one replicate where there is no such dim."""
-    if "judgments" not in collection.children:
-        raise ValueError("the collection has no judgments to evaluate with")
+    check_parts(collection, "judgments")
     grade = collection["judgments/grade"].transpose(..., "pair").to_numpy()
     return grade.reshape(-1, grade.shape[-1])
 

@@ -175,7 +175,7 @@ def evaluation_page(
         asked = {"estimator": estimator, "predictor": predictor, "anytime": anytime or None}
         refuse_options_of_collections(measures, **asked)
         return _page_of_scores(sampled, ci_prob, random_seed, title, cautions)
-    check_collection(sampled)
+    check_collection(sampled, "rankings", "judgments")
     fitted_runs(sampled, learn_from)
     options = {
         "estimator": estimator or default_estimator(sampled, measures, anytime=True),

@@ -57,9 +57,7 @@ def residual_sums(
     """
     _check_options(persistence, cutoff, over=over, tail=tail, **options)
     check_whole_numbers(1, relevance_level=relevance_level)
-    check_collection(collection)
-    if "rankings" not in collection.children:
-        raise ValueError("the collection has no runs to evaluate")
+    check_collection(collection, "rankings", "judgments")
     topics = collection["topic"].to_numpy()
     whole = CollectionLists(collection)
     lists = [whole.topic(topic) for topic in range(topics.size)]

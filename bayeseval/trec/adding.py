@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +33,11 @@ from bayeseval.trec.gathering import (
     warn_documents_alike,
     warn_unjudged_runs,
 )
-from bayeseval.trec.lines import blocks, check_text, yes_or_no
+from bayeseval.trec.lines import blocks, yes_or_no
 from bayeseval.trec.qrels import RUN_FIELDS
 from bayeseval.trec.records import file_frame
 from bayeseval.trec.run import Run, RunReader
-from bayeseval.trec.sources import read_bytes, shown
+from bayeseval.trec.sources import path_text, read_bytes, shown
 from bayeseval.whole_file import expanded_path
 
 VALUES = ("label", "probability", "grade", "relevance", "rel", "score", "value")
@@ -190,15 +190,16 @@ def add_predictions(
     name : str or list of str
         Name of the judge, or of several at once.
     predictions : path, DataFrame, dict or object, or a list of them
-        Of one judge: a file with lines ``topic iter document x`` (as qrels), ``topic document x``
-        or of a run, whose scores are read; a DataFrame with topic and document (or the names that
-        other packages have for them) and a column named as the judge, or ``label``,
-        ``probability``, ``grade``, ``relevance``, ``rel``, ``score`` or ``value``; a CSV or TSV
-        file whose first line names such columns, or a JSON file of objects that have them (a list,
-        or one a line); ``{topic: {document: x}}``, in JSON too; anything else that
-        `read_collection` takes as qrels. x is any number, missing (NaN, an empty cell) where the
-        judge gave none. Of several judges: one DataFrame with a column for each, or a list with one
-        of the above for each.
+        Of one judge: a file with lines ``topic iter document x`` (as qrels), ``topic
+        document x`` or of a run, whose scores are read; a DataFrame with topic and document
+        (or the names that other packages have for them) and a column named as the judge, or
+        ``label``, ``probability``, ``grade``, ``relevance``, ``rel``, ``score`` or
+        ``value``; a CSV or TSV file whose first line names such columns, or a JSON file of
+        objects that have them (a list, or one a line); ``{topic: {document: x}}``, in JSON
+        too; anything else that `read_collection` takes as qrels. x is any number, missing
+        (NaN, an empty cell) where the judge gave none; so is a whole number below 0, unless
+        there are others too, as among the scores of a model. Of several judges: one
+        DataFrame with a column for each, or a list with one of the above for each.
 
     Returns
     -------
@@ -215,9 +216,9 @@ def add_predictions(
     Warns
     -----
     UserWarning
-        Where labels are left out because the collection lacks their pairs (neither retrieved,
-        judged nor in the frame), with how many there are; where a file is a run, in case it is one
-        of the runs to evaluate.
+        Where labels are left out because the collection lacks their pairs (neither
+        retrieved, judged nor in the frame), or because they are below 0, with how many
+        there are; where a file is a run, in case it is one of the runs to evaluate.
 
     Examples
     --------
@@ -229,7 +230,9 @@ def add_predictions(
     """
     check_collection(collection)
     several = not isinstance(name, str)
-    names = list(map(str, name)) if several else [name]
+    if several and not (isinstance(name, Iterable) and all(isinstance(n, str) for n in name)):
+        raise TypeError(f"name must be the name of a judge, or a list of names, not {name!r}")
+    names = list(name) if several else [name]
     known = collection.children["predictors"].data_vars if "predictors" in collection else ()
     for judge in names:
         if not judge or "/" in judge:
@@ -260,7 +263,7 @@ def add_predictions(
 def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
     """Labels (topic, document, value) of one judge, and what they came from, for messages."""
     if isinstance(source, str | os.PathLike):
-        return file_labels(expanded_path(source), name), str(source)
+        return file_labels(expanded_path(source), name), path_text(source)
     where = f"labels of '{name}'"
     source = as_pandas(source)
     frame = source if isinstance(source, pd.DataFrame) else as_frame(source, "judgments")
@@ -271,8 +274,7 @@ def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
         )
     frame = with_our_names(without_index(frame), ("topic", "document"))
     table = _of_columns(frame, where, (name,) if by_name else (name, *VALUES))
-    _check_labels(table, where)
-    return table, where
+    return _checked_labels(table, where), where
 
 
 def _of_columns(frame: pd.DataFrame, where: str, allowed: tuple[str, ...]) -> pd.DataFrame:
@@ -306,10 +308,9 @@ def file_labels(path: Path, name: str) -> pd.DataFrame:
     or a run; one that cannot be read so, a pair with two labels or no label at all is a ValueError.
     """
     if not os.path.exists(path):
-        raise ValueError(f"labels file {shown(str(path))} does not exist")
+        raise ValueError(f"labels file {shown(path_text(path))} does not exist")
     data = read_bytes(path, "labels")
-    check_text(str(path), data)
-    table = file_frame(str(path), data, "judgments")
+    table = file_frame(path_text(path), data, "judgments")
     if table is None:
         labels = _of_lines(path, data)
     else:
@@ -317,16 +318,15 @@ def file_labels(path: Path, name: str) -> pd.DataFrame:
             written = {column.lower(): column for column in table}
             known = [value for value in (name, *VALUES) if value.lower() in written]
             table = table.rename(columns={written[value.lower()]: value for value in known[:1]})
-        labels = _of_columns(table, str(path), (name, *VALUES))
-    _check_labels(labels, str(path))
-    return labels
+        labels = _of_columns(table, path_text(path), (name, *VALUES))
+    return _checked_labels(labels, path_text(path))
 
 
 def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
     """Labels of a file without a header; the number of columns tells which they are."""
     parts = []
     width = 0
-    for lines in blocks(str(path), data, "topic document label"):
+    for lines in blocks(path_text(path), data, "topic document label"):
         width = int(lines.count[0])
         if (lines.count != width).any():
             line = int(np.argmax(lines.count != width))
@@ -353,8 +353,11 @@ def _of_lines(path: Path, data: bytes) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _check_labels(table: pd.DataFrame, where: str) -> None:
-    """Refuse a pair with two labels, and labels that are all missing."""
+def _checked_labels(table: pd.DataFrame, where: str) -> pd.DataFrame:
+    """Labels, of which those below 0 are missing where they are whole numbers.
+
+    A pair with two labels is refused, and so are labels that are all missing.
+    """
     again = table.duplicated(["topic", "document"]).to_numpy()
     if again.any():
         row = table.iloc[int(np.argmax(again))]
@@ -362,8 +365,18 @@ def _check_labels(table: pd.DataFrame, where: str) -> None:
             f"{where}: document '{row['document']}' of topic '{row['topic']}' has a second label; "
             "take the mean of several, or name each as a judge of its own"
         )
-    if np.isnan(table["value"].to_numpy(dtype=np.float64)).all():
+    values = table["value"].to_numpy(dtype=np.float64)
+    below = values < 0
+    if below.any() and (values[below] == np.round(values[below])).all():
+        warnings.warn(
+            f"{where}: {int(below.sum())} of {len(table)} labels are below 0 (the lowest is "
+            f"{values[below].min():g}) and count as no label, as a grade of -1 is no judgment",
+            stacklevel=5,
+        )
+        table = table.assign(value=np.where(below, np.nan, values))
+    if table["value"].isna().to_numpy().all():
         raise ValueError(f"{where}: no document has a label, all {len(table)} are missing")
+    return table
 
 
 def _joined(collection: xr.DataTree, table: pd.DataFrame, where: str) -> NDArray[np.float64]:

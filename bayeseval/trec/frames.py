@@ -87,7 +87,7 @@ def as_numbers(column: Any) -> np.ndarray:
     """A column as float64, NaN where a cell is no number; of text and of any objects."""
     try:
         return np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
-    except OverflowError:  # a whole number of hundreds of digits
+    except (OverflowError, TypeError):  # a whole number of hundreds of digits, an array
         return as_numbers(column.map(str))
 
 

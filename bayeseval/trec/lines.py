@@ -149,6 +149,7 @@ def blocks(name: str, data: bytes, columns: str) -> Iterator[Lines]:
     check_text(name, data)
     if b"\r" in data and data.count(b"\r") > data.count(b"\r\n"):
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    warn_of_comments(name, data)
     number = 1
     seen = False
     start = 0
@@ -194,6 +195,43 @@ def _split(name: str, data: bytes, number: int) -> tuple[Lines, int]:
     if not kept.all():
         first, count, lines = first[kept], count[kept], lines[kept]
     return Lines(name, padded, start, end, first, count, lines), n_lines
+
+
+def warn_of_comments(name: str, data: bytes) -> None:
+    """Warn of a comment that has the fields of the other lines, as where a topic is a hashtag."""
+    place = 0 if data.startswith(b"#") else data.find(b"\n#") + 1
+    if not data.startswith(b"#", place):
+        return
+    head = data[:100_000].splitlines()
+    head = head if len(data) < 100_000 else head[:-1]
+    others = [line.split() for line in head if line.strip() and not line.startswith(b"#")]
+    if not others:
+        return
+    numbers = [column for column, field in enumerate(others[-1]) if _is_number(field)]
+    while True:
+        end = data.find(b"\n", place) + 1 or len(data)
+        fields = data[place:end].split()
+        alike = len(fields) == len(others[-1]) and len(fields[0]) > 1
+        if alike and numbers and _is_number(fields[numbers[-1]]):
+            topic, line = fields[0].decode(), data.count(b"\n", 0, place) + 1
+            warnings.warn(
+                f"{name}, line {line}: a line that begins with # is left out as a comment, and "
+                f"this one has the fields of the others; if '{topic}' is a topic, give a table "
+                "with a header (CSV), where # begins no comment",
+                stacklevel=4,
+            )
+            return
+        place = data.find(b"\n#", end - 1) + 1
+        if not place:
+            return
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
 
 
 def check_text(name: str, data: bytes) -> None:

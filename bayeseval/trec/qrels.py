@@ -12,7 +12,7 @@ from bayeseval.messages import Message, Option
 from bayeseval.trec.frames import LINE, checked_frame, finite_column, of_columns, row_name
 from bayeseval.trec.lines import Lines, WrongFields, blocks
 from bayeseval.trec.records import file_frame
-from bayeseval.trec.sources import expanded, read_bytes
+from bayeseval.trec.sources import expanded, path_text, read_bytes
 
 COLUMNS = {
     "qrels": "topic iter document grade",
@@ -128,10 +128,10 @@ def _read_one(source: Path | pd.DataFrame, qrels_format: str) -> pd.DataFrame:
     if not isinstance(source, Path):
         return _of_frame(source, "judgments DataFrame", qrels_format)
     data = read_bytes(source, "judgments")
-    table = file_frame(str(source), data, "judgments")
+    table = file_frame(path_text(source), data, "judgments")
     if table is not None:
-        return _of_frame(of_columns(table, "judgments"), str(source), qrels_format)
-    parts = blocks(str(source), data, COLUMNS[qrels_format])
+        return _of_frame(of_columns(table, "judgments"), path_text(source), qrels_format)
+    parts = blocks(path_text(source), data, COLUMNS[qrels_format])
     return pd.concat([_judgments(lines, qrels_format) for lines in parts])
 
 

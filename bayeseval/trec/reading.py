@@ -35,7 +35,8 @@ def read_collection(
     Rankings are by score descending, ties by document id descending, then cut at ``depth``. The
     rank column of a file is ignored, as in trec_eval, except that a table of runs without scores is
     ordered by its ranks. Any number of blanks or tabs separates fields, and ``#`` in the first
-    column starts a comment. A run is called by its tag, or by its file where tags clash (a warning
+    column of lines without commas starts a comment, with a warning where it has the fields of the
+    other lines. A run is called by its tag, or by its file where tags clash (a warning
     says so); in a dict by its key.
 
     Parameters
@@ -43,11 +44,11 @@ def read_collection(
     qrels : path, glob, DataFrame (topic, document, grade), list of them, or None
         Judgments; None reads runs alone. A file has lines of TREC, or a first line that names its
         columns (ours, or those of a package below, or BEIR's) with commas, semicolons, tabs or
-        blanks between, or is JSON: ``{topic: {document: grade}}``, or objects with a topic and a
-        document, in a list or one a line. It may be compressed (.gz, .xz, .bz2, .zst). A missing
+        blanks between, or is Parquet, or JSON: ``{topic: {document: grade}}``, or objects with a
+        topic and a document, in a list or one a line. It may be compressed (.gz, .xz, .bz2, .zst). A missing
         grade (NaN, an empty cell) means pooled but not judged; a warning counts them. Also
-        ``{topic: {document: grade}}`` (pytrec_eval), ranx's ``Qrels``, a dataset of ir_datasets or
-        its named tuples.
+        ``{topic: {document: grade}}`` (pytrec_eval), ranx's ``Qrels``, a dataset of ir_datasets
+        (``ir_datasets:ID`` loads it) or its named tuples.
     runs : path, glob, DataFrame (run, topic, document, score or rank), list of them, or None
         A file of lines is one run; a DataFrame, JSON or a file with a header may hold several, and
         is one run, called by its file or ``run``, where it names none. Also ``{topic: {document:

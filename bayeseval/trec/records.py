@@ -11,11 +11,20 @@ from typing import Any
 import pandas as pd
 
 from bayeseval.messages import counted, some_of
-from bayeseval.trec.frames import ENTRY, LINE, SYNONYMS, VALUE, accepted, is_scored, of_dict
-from bayeseval.trec.lines import WrongFields, check_text
-from bayeseval.trec.sources import bare_name
+from bayeseval.trec.frames import (
+    ENTRY,
+    LINE,
+    SYNONYMS,
+    VALUE,
+    accepted,
+    is_scored,
+    of_dict,
+    without_index,
+)
+from bayeseval.trec.lines import WrongFields, check_text, warn_of_comments
+from bayeseval.trec.sources import PARQUET, bare_name, path_text, read_bytes
 
-ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
+ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".parq")
 SHAPES = "{topic: {document: x}} or objects with a topic and a document (a list, or one a line)"
 _JSON = re.compile(rb'\s*(\{\s*["}]|\[\s*[\[\]{"])')  # a line of a run may begin with [ or { too
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
@@ -28,7 +37,7 @@ _QUOTES = "; a cell with a separator or a quote in it needs quotes around it"
 
 
 def file_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
-    """Table of a file that begins with the names of its columns, or is JSON; None where neither.
+    """Table of a file that names its columns: with a header, Parquet or JSON; None of another.
 
     JSON is ``{topic: {document: x}}``, as ranx and pytrec_eval have runs and judgments (of runs
     also ``{run: {topic: {document: x}}}``); objects with a topic and a document each, in a list or
@@ -44,6 +53,8 @@ def file_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
     1         1        a    0.5
     2         1        b    2.0
     """
+    if data.startswith(PARQUET):
+        return _parquet(name, data, kind)
     if not _JSON.match(data):
         return headed_frame(name, data, kind)
     check_text(name, data)
@@ -59,6 +70,29 @@ def file_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
                 raise ValueError(
                     f"{name}: a {column} must be text or a number, not {str(label)[:50]}"
                 )
+    return table.set_index(pd.RangeIndex(1, len(table) + 1, name=ENTRY))
+
+
+def _parquet(name: str, data: bytes, kind: str) -> pd.DataFrame:
+    """Table of a Parquet file, which pandas reads by the package pyarrow (or fastparquet)."""
+    try:
+        table = pd.read_parquet(io.BytesIO(data))
+    except ImportError as error:
+        raise ValueError(
+            f"{name} is a Parquet file, which needs the package pyarrow; install it, or write CSV"
+        ) from error
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{name} is not a whole Parquet file ({error})") from error
+    table = without_index(table)
+    names = [str(column) for column in table.columns]
+    columns = our_columns(names, kind)
+    if columns is None:
+        needed = "; ".join(map(accepted, ("topic", "document", VALUE[kind])))
+        raise ValueError(
+            f"{name}: the columns are {some_of(names, 10)}, and a topic and a document must be "
+            f"among them; known names: {needed}."
+        )
+    table.columns = columns
     return table.set_index(pd.RangeIndex(1, len(table) + 1, name=ENTRY))
 
 
@@ -171,15 +205,62 @@ def headed_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
     2        1        a     2  'no'
     3        1        b   NaN   NaN
     """
+    begin, number, first = _first_line(data)
+    separator, columns = _header(first, kind)
+    if columns is None:
+        _check_names(f"{name}, line {number}", first, kind)
+        return None
+    return _table(name, data, (begin, number), separator, columns)
+
+
+def named_frame(path: Path, needed: tuple[str, ...]) -> pd.DataFrame:
+    """Table of a file that begins with the names of its columns, refused where one is missing.
+
+    Cells are text and those of the ``needed`` columns are not empty; names of columns are in any
+    case, and of topics, documents and runs by any name that they have in other packages. Commas,
+    semicolons or tabs separate cells. The index is as for :func:`headed_frame`.
+    """
+    name, data = path_text(path), read_bytes(path, f"a table with the columns {', '.join(needed)}")
+    check_text(name, data)
+    begin, number, first = _first_line(data)
+    separator = max((*_QUOTED, "\t"), key=first.count)
+    try:
+        cells = next((cells for _, cells in _lines(first, separator, number)), [])
+    except csv.Error as error:
+        raise ValueError(f"{name}, {error}{_QUOTES}") from error
+    lower = [cell.lower() for cell in cells]
+    for column in needed:
+        known = next((one for one in (column, *SYNONYMS.get(column, ())) if one in lower), None)
+        if known is None:
+            raise ValueError(
+                f"{name} has the columns {', '.join(cells)}; it needs {' and '.join(needed)}"
+            )
+        cells[lower.index(known)] = column
+    table = _table(name, data, (begin, number), separator, cells)
+    for column in needed:
+        empty = table[column].isna().to_numpy()
+        if empty.any():
+            raise ValueError(f"{name}, line {table.index[empty][0]}: the {column} is empty")
+    return table
+
+
+def _first_line(data: bytes) -> tuple[int, int, str]:
+    """Where the first line begins that is no comment, its number and its text."""
     begin, number = 0, 1
     while spare := _SPARE.match(data, begin):
         begin, number = spare.end(), number + 1
     first = re.split(rb"[\r\n]", data[begin : begin + 100_000], maxsplit=1)[0]
-    separator, columns = _header(first.decode(errors="replace"), kind)
-    if columns is None:
-        _check_names(f"{name}, line {number}", first.decode(errors="replace"), kind)
-        return None
+    return begin, number, first.decode(errors="replace")
+
+
+def _table(
+    name: str, data: bytes, start: tuple[int, int], separator: str | None, columns: list[str]
+) -> pd.DataFrame:
+    """Table below a header, of which ``start`` is the first byte and the number of its line."""
     check_text(name, data)
+    if separator is None:
+        warn_of_comments(name, data)
+    begin, number = start
     text = data[begin:].decode().replace("\r\n", "\n").replace("\r", "\n")
     rows, numbers = [], []
     try:

@@ -24,7 +24,14 @@ from bayeseval.trec.frames import (
 from bayeseval.trec.labels import Labels
 from bayeseval.trec.lines import Lines, blocks, spans_of
 from bayeseval.trec.records import file_frame, run_name
-from bayeseval.trec.sources import NamedFile, RunDict, bare_name, expanded, read_bytes
+from bayeseval.trec.sources import (
+    NamedFile,
+    RunDict,
+    bare_name,
+    expanded,
+    path_text,
+    read_bytes,
+)
 
 COLUMNS = "topic iter document rank score tag"
 
@@ -73,21 +80,26 @@ class RunReader:
 
     def _read_file(self, path: Path, given: str | None = None) -> list[Run]:
         data = read_bytes(path, "a run")
-        table = file_frame(str(path), data, "run")
+        table = file_frame(path_text(path), data, "run")
         if table is None:
             return [self._read_lines(path, data, given)]
-        table = of_columns(table, "run", run=run_name(path), file=str(path))
-        runs = self._read_frame(table, str(path))
+        table = of_columns(table, "run", run=run_name(path), file=path_text(path))
+        runs = self._read_frame(table, path_text(path))
         if given is not None and len(runs) > 1:
             raise ValueError(f"run '{given}' is one run, and {path} holds {len(runs)}.")
         for run in runs if "score" in table else ():
             _warn_of_order(path, run.topic, run.score)
         fixed = given is not None or len(runs) > 1
-        return [run._replace(name=given or run.name, source=str(path), given=fixed) for run in runs]
+        return [
+            run._replace(name=given or run.name, source=path_text(path), given=fixed)
+            for run in runs
+        ]
 
     def _read_lines(self, path: Path, data: bytes, given: str | None) -> Run:
         parts, tag, other = [], "", None
-        for lines in blocks(str(path), data, COLUMNS):  # one after the other is still in the cache
+        for lines in blocks(
+            path_text(path), data, COLUMNS
+        ):  # one after the other is still in the cache
             topic = self.topics.encode(lines.column(0))
             document = self.documents.encode(lines.column(2))
             score = lines.numbers(4, "score")
@@ -97,7 +109,7 @@ class RunReader:
         topic, document, score, number = map(np.concatenate, zip(*parts, strict=True))
 
         def where(row: int) -> str:
-            return f"{path}, line {number[row]}"
+            return f"{path_text(path)}, line {number[row]}"
 
         score = _as_type(score, self.score_type, where)
         _warn_of_order(path, topic, score)
@@ -108,7 +120,7 @@ class RunReader:
                 stacklevel=2,
             )
             tag = bare_name(path)
-        return Run(given or tag, str(path), topic, document, score, where, given is not None)
+        return Run(given or tag, path_text(path), topic, document, score, where, given is not None)
 
     def _read_dict(self, name: str, table: Mapping) -> list[Run]:
         plain = plain_dict(table)

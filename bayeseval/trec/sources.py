@@ -27,7 +27,9 @@ _FIRST_BYTES = {
     b"\x28\xb5\x2f\xfd": ".zst",
     b"PK\x03\x04": ".zip",
 }
-_TABLES = {b"PAR1": "Parquet", b"ARROW1": "Feather"}
+IR_DATASETS = "ir_datasets:"  # before the ID of a data set whose judgments are asked for
+PARQUET = b"PAR1"  # how a Parquet file begins
+_TABLES = {b"ARROW1": "Feather"}
 
 
 class NamedFile(NamedTuple):
@@ -49,7 +51,8 @@ def expanded(sources, kind: str) -> list:
 
     Several sources are a list, or an iterator such as ``Path.glob`` returns. A text that is no file
     and has ``*``, ``?`` or ``[`` is a glob; its files come sorted. Of a dict of runs some or all
-    may be files. What else there may be: :func:`bayeseval.trec.frames.as_frame`. ``kind``, "run"
+    may be files. ``ir_datasets:ID`` is the data set of that package. What else there may be:
+    :func:`bayeseval.trec.frames.as_frame`. ``kind``, "run"
     or "judgments", is for messages. A ValueError where a file is missing or named twice, or a glob
     matches nothing.
     """
@@ -85,6 +88,8 @@ def _expanded_one(source, kind: str) -> list:
             )
         return [frame]
     text = os.path.expanduser(os.fspath(source))
+    if text.startswith(IR_DATASETS) and kind != "scores":
+        return [_of_ir_datasets(text.removeprefix(IR_DATASETS), kind)]
     if os.path.exists(text):
         return [Path(text)]
     if not glob.has_magic(text):
@@ -95,6 +100,31 @@ def _expanded_one(source, kind: str) -> list:
     if not matches:
         raise ValueError(f"glob {shown(text)} matches no {kind} file.")
     return matches
+
+
+def _of_ir_datasets(name: str, kind: str) -> pd.DataFrame:
+    """Judgments, or the run, of a data set of the package ir_datasets, which loads them."""
+    try:
+        package = importlib.import_module("ir_datasets")
+    except ImportError as error:
+        raise ValueError(
+            f"{IR_DATASETS}{name} needs the package ir_datasets; install it (pip install "
+            "ir_datasets), or name a file"
+        ) from error
+    try:
+        dataset = package.load(name)
+    except KeyError as error:
+        raise ValueError(
+            f"ir_datasets has no data set '{name}'; its IDs are listed at https://ir-datasets.com"
+        ) from error
+    if not (dataset.has_scoreddocs() if kind == "run" else dataset.has_qrels()):
+        raise ValueError(
+            f"the data set '{name}' of ir_datasets has no {kind}; a part of it, such as "
+            f"{name}/test, may have"
+        )
+    frame = as_frame(dataset, kind)
+    assert frame is not None  # it has qrels_iter or scoreddocs_iter
+    return frame
 
 
 def shown(text: str) -> str:
@@ -113,7 +143,7 @@ def _named(name: str, source) -> NamedFile | RunDict | pd.DataFrame:
     paths = _expanded_one(source, "run")
     if len(paths) > 1:
         raise ValueError(f"run '{name}' is one file, and glob {source} matches {len(paths)}.")
-    return NamedFile(name, paths[0])
+    return NamedFile(name, paths[0]) if isinstance(paths[0], Path) else of_run(name, paths[0])
 
 
 _TABLES |= {b"\x80\x04\x95": "pickle", b"\x80\x05\x95": "pickle"}
@@ -173,7 +203,18 @@ def check_ending(path: Path) -> str:
 
 def bare_name(path: Path) -> str:
     """Name of a file without the ending of its compression."""
-    return path.stem if path.suffix.lower() in ENDINGS else path.name
+    return path_text(path.stem if path.suffix.lower() in ENDINGS else path.name)
+
+
+def path_text(path: str | os.PathLike) -> str:
+    r"""A path as text, in which bytes that are not UTF-8 are written as escapes.
+
+    Examples
+    --------
+    >>> print(path_text(os.fsdecode(b"caf\xe9.csv")))
+    caf\xe9.csv
+    """
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def _known_ending(path: Path) -> str:

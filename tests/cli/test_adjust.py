@@ -105,6 +105,9 @@ def test_teams_leave_together(command, pool):
     code, out, err = command(*words(pool, *flags))
     assert code == 0, err
     same(out, be.adjust_scores(collection(pool), pool_depth=3, leave_out="team"))
+    teams = (pool / "teams.csv").read_text()
+    (pool / "teams.csv").write_text(teams.replace(",", ";").replace("run", "System"))
+    assert command(*words(pool, *flags))[1] == out
 
 
 def test_common_topics_come_as_labels_or_as_a_file(command, pool):

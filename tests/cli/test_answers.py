@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -66,6 +67,41 @@ def test_latex_is_a_table_with_escaped_names(evaluate):
     assert any(line.startswith(r"mid\&2 & ") for line in lines)
     assert all(line.count("&") - line.count(r"\&") == 2 for line in lines if line.endswith(r"\\"))
     assert all(ord(letter) < 128 for letter in out)
+
+
+NAMES = ["[x](y)", "a|b_c", "*d&e*", "~$f#g$~", "<i>%\\"]
+IN_LATEX = [r"{[}x{]}(y)", r"a\textbar{}b\_c", r"{*}d\&e{*}",
+            r"\textasciitilde{}\$f\#g\$\textasciitilde{}",
+            r"$<$i$>$\%\textbackslash{}"]  # fmt: skip
+
+
+def test_every_format_escapes_what_it_would_read_in_a_name(command, files):
+    runs = []
+    for number, name in enumerate(NAMES):
+        runs.append(files / f"{number}.run")
+        runs[-1].write_text((files / "a").read_text().replace(" a\n", f" {name}\n"))
+    words = [files / "qrels", *runs, "-m", "P@10", "--estimator", "assumed"]
+    over = ["--population", "topics"]
+    written = {
+        format: command("evaluate", *words, *over, "--format", format)[1]
+        for format in ("table", "markdown", "latex", "csv", "json")
+    }
+    assert [row["run"] for row in json.loads(written["json"])["scores"]] == NAMES
+    assert pd.read_csv(io.StringIO(written["csv"]))["run"].tolist() == NAMES
+    lines = [line for line in written["table"].splitlines() if line.startswith("│")]
+    for name, line in zip(NAMES, lines, strict=True):
+        assert line.startswith(f"│ {name} ")
+    lines = [line for line in written["markdown"].splitlines() if line.startswith("| ")][2:]
+    for name, line in zip(NAMES, lines, strict=True):
+        cell = line.removeprefix("| ").split(" | ")[0]
+        assert not re.search(r"(?<!\\)[][|*_`<&~$#]", cell.replace(r"\\", ""))
+        assert re.sub(r"\\([^0-9A-Za-z ])", r"\1", cell) == name
+    lines = [line for line in written["latex"].splitlines() if line.endswith(r"\\")][1:]
+    assert [line.split(" & ")[0] for line in lines] == IN_LATEX
+    page = files / "page.html"
+    assert command("report", *words, "--output", page)[0] == 0
+    assert all(escape(name) in page.read_text() for name in NAMES)
+    assert "<i>%" not in page.read_text()
 
 
 def test_numbers_below_0_have_a_minus_in_latex_and_labels_a_hyphen(command, files):

@@ -236,18 +236,36 @@ def test_topics_in_groups_are_read_from_a_file(command, words, files, collection
     pd.testing.assert_series_equal(upper, expected[upper.index], check_names=False)
 
 
+def test_any_separator_parts_topics_and_groups(command, words, files):
+    path = files / "groups.csv"
+    printed = set()
+    for text in ("topic,group\n1,x\n2,y\n10,y\n", "# turns\nGroup;qid\nx;1\n\n'y;2\n'y;10\n",
+                 "topic\tgroup\tnote\r\n1\tx\t\r\n2\ty\t\r\n10\ty\t\r\n"):  # fmt: skip
+        path.write_text(text)
+        code, out, err = command("compare", *words, "--topic-groups", path, "--format", "csv",
+                                 "--seed", "3")  # fmt: skip
+        assert (code, err) == (0, "")
+        printed.add(out)
+    assert len(printed) == 1
+
+
 def test_a_file_of_groups_that_does_not_fit_is_refused(command, words, files, monkeypatch):
     path = files / "groups.csv"
     monkeypatch.setattr(be, "evaluate", lambda *_, **__: pytest.fail("has estimated"))
     for text, message in (
         ("topic,team\n1,x\n", "has the columns topic, team; it needs topic and group"),
         ("topic,group\n1,x\n1,y\n", "names the topic '1' twice"),
+        ("topic,group\n1,x\n2,\n", "groups.csv, line 3: the group is empty"),
+        ("topic;group\n1;x;y\n", "groups.csv, line 2: 3 cells where the header has 2"),
+        (b"topic,group\n1,\xe9\n", "groups.csv, line 2: byte 0xe9 is not UTF-8 text"),
+        ('topic,"group\n', "groups.csv, line 1: unexpected end of data"),
+        ("", "groups.csv is empty"),
         (
             "topic,group\n1,x\n2,y\n",
             "--topic-groups must name the group of every topic; it lacks 10",
         ),
     ):
-        path.write_text(text)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
         code, out, err = command("compare", *words, "--topic-groups", path)
         assert (code, out) == (2, "") and message in err
     code, _, err = command("compare", *words, "--topic-groups", path, "--output", path)

@@ -233,8 +233,12 @@ def test_labels_of_sampled_documents_would_bias_the_estimate():
         with pytest.raises(ValueError, match="300 of 300 sampled documents have one and 0 of 700"):
             be.evaluate(labelled, "P@10", estimator="dyn", predictor=predictor)
     be.evaluate(labelled, "P@10", estimator="dyn", predictor="pooled")
-    marked = be.add_predictions(sampled, "gpt", labels)
-    with pytest.raises(ValueError, match="0 of 300 sampled documents have -1 and 700 of 700"):
+    with pytest.warns(UserWarning, match="700 of 1000 labels are below 0"):
+        marked = be.add_predictions(sampled, "gpt", labels)
+    with pytest.raises(ValueError, match="300 of 300 sampled documents have one and 0 of 700"):
+        be.evaluate(marked, "P@10", estimator="dyn")
+    marked = be.add_predictions(sampled, "gpt", labels.assign(label=labels["label"] + 1))
+    with pytest.raises(ValueError, match="0 of 300 sampled documents have 0 and 700 of 700"):
         be.evaluate(marked, "P@10", estimator="dyn")
 
 

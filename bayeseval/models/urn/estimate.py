@@ -181,7 +181,7 @@ def urn_lists(
     collection: xr.DataTree, n_documents: int | xr.DataArray, **options
 ) -> tuple[UrnLists, NDArray[np.str_]]:
     """Judged tops of the runs, checked, and the labels of these runs; asked as `urn_estimate`."""
-    check_collection(collection)
+    check_collection(collection, "rankings", "judgments")
     every = np.ones(collection.sizes["pair"], dtype=bool)
     tops = judged_tops(collection, frame=every, **options)
     labels = tops.coords

@@ -156,7 +156,6 @@ class Tops:
 
 def checked_tops(collection: xr.DataTree, *, documents: str, **options) -> Tops:
     """Tops of a collection that ``urn_model`` may be fitted to; errors are its own."""
-    check_collection(collection)
     tops = judged_tops(collection, **options)
     if documents == "unshared":
         tops.check_shown()
@@ -178,8 +177,7 @@ def judged_tops(
     gaps: str = "refuse",
 ) -> Tops:
     """Tops that the likelihood of an urn is right for: judged to a depth, and without gaps."""
-    if "rankings" not in collection.children:
-        raise ValueError("the collection has no runs, and an urn is fitted to their tops")
+    check_collection(collection, "rankings", "judgments")
     check_choice("gaps", gaps, GAPS)
     check_whole_numbers(1, relevance_level=relevance_level)
     check_whole_numbers(1, depth=depth)
