@@ -45,7 +45,8 @@ def read_collection(
         Judgments; None reads runs alone. A file has lines of TREC, or a first line that names its
         columns (ours, or those of a package below, or BEIR's) with commas, semicolons, tabs or
         blanks between, or is Parquet, or JSON: ``{topic: {document: grade}}``, or objects with a
-        topic and a document, in a list or one a line. It may be compressed (.gz, .xz, .bz2, .zst). A missing
+        topic and a document, in a list or one a line. It may be compressed (.gz, .xz, .bz2, .zst).
+        A missing
         grade (NaN, an empty cell) means pooled but not judged; a warning counts them. Also
         ``{topic: {document: grade}}`` (pytrec_eval), ranx's ``Qrels``, a dataset of ir_datasets
         (``ir_datasets:ID`` loads it) or its named tuples.
