@@ -25,48 +25,14 @@ from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.names import parse_measures
 from bayeseval.messages import SHOWN, TopicsUnranked, counted, percent
 from bayeseval.posterior.modelled import fitted_runs
-from bayeseval.reporting.page import (
-    degrees_of_freedom,
-    facts,
-    figure,
-    listed,
-    meanings,
-    page,
-    paragraph,
-    table,
-)
-from bayeseval.tidy import BOUNDS, with_bounds
+from bayeseval.reporting.answer import Answers, answer
+from bayeseval.reporting.page import facts, listed, page, paragraph
+from bayeseval.reporting.sections import measure_section, shown_answers
+from bayeseval.reporting.words import meanings
 
-MOST_RUNS = 40  # in a matrix of pairs
-PICTURED = 30  # in one picture of intervals, which then fits a printed page
+ROUGH = 10  # degrees of freedom, below which a standard error is known roughly
 # measures that do not take unjudged documents for not relevant
 KNOWN_ALONE = ("Bpref", "infAP", "Judged", "NumRet")
-
-
-@dataclass
-class Answers:
-    """Scores (measure, run) of one kind, with intervals: by an estimator, or combined with a model.
-
-    ``name`` is theirs, for readers. ``sets`` are of ``rank_sets`` and ``chances`` of
-    ``rank_probabilities``; None for one run alone, and where errors are not known. ``compared`` is
-    of ``compare_intervals``: design, model and both.
-    """
-
-    name: str
-    scores: xr.Dataset
-    sets: xr.Dataset | None
-    chances: xr.Dataset | None
-    compared: xr.Dataset | None = None
-
-    @classmethod
-    def ranked(cls, name, scores, source, options: dict, compared=None) -> "Answers":
-        """With ranks by ``source``, which are scores with errors, of two runs or more."""
-        sets = chances = None
-        if source.sizes["run"] > 1:
-            anytime = bool(scores.attrs.get("anytime"))
-            sets = be.rankings.rank_sets(source, anytime=anytime, **options)
-            chances = be.rankings.rank_probabilities(source, **options)
-        return cls(name, scores, sets, chances, compared)
 
 
 @dataclass
@@ -194,14 +160,22 @@ def evaluation_page(
             answers += _modelled(sampled, answers, by_model, options, fitting, cautions)
     for one in answers:
         _note_scores(one.scores, cautions)
-    sections = _sections(answers, labels, cautions)
+    shown = shown_answers(answers)
+    openings = {label: answer(label, shown[label], sampled, options) for label in labels}
     modelled = len(answers) > 1 or bool(by_model)
     made = _method(sampled, answers[0].scores.attrs, modelled, options, fitting)
-    sections.append(("Method", facts(made)))
     runs, topics = (counted(sampled.sizes[dim], dim) for dim in ("run", "topic"))
     number = int(sampled["judgments/grade"].notnull().sum())
-    judged = f"{number:,} judgments, {number / sampled.sizes['topic']:.0f} per topic"
-    return page(title, f"{runs} on {topics}, {judged}.", sections)
+    lead = (
+        f"{runs} on {topics}, {number:,} judgments, {number / sampled.sizes['topic']:.0f} per topic"
+    )
+    if options["estimator"] in WITHOUT_DESIGN:
+        weight = answers[0].scores["outside_weight"].max("run")
+        fates = {
+            _fate(options["estimator"], one) for one in labels if weight.sel(measure=one) >= SHOWN
+        }
+        lead += "".join(f"; documents without a judgment {fate}" for fate in fates if fate)
+    return _page(title, answers, openings, cautions, (f"{lead}.", made))
 
 
 def _page_of_scores(
@@ -215,7 +189,7 @@ def _page_of_scores(
     ranking: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": seed}
     with cautions.of_warnings():
         mean = be.mean_over_topics(found, population="topics", ci_prob=ci_prob)
-        answers = Answers(name, mean, None, None)
+        answers = Answers(name, mean)
         if found["estimate"].notnull().all() and mean["standard_error"].notnull().all():
             answers = Answers.ranked(name, mean, found, ranking)
         elif mean.sizes["run"] > 1:
@@ -224,33 +198,35 @@ def _page_of_scores(
         "These scores were made elsewhere: whether documents that nobody judged counted as not "
         "relevant is not known here."
     )
-    sections = _sections([answers], mean["measure"].to_numpy().tolist(), cautions)
     made = {
         "Intervals": f"{percent(ci_prob)}, for topics like these",
         "Made by": f"bayeseval {be.__version__}, random seed {seed}",
     }
+    labels = mean["measure"].to_numpy().tolist()
+    openings = {label: answer(label, answers) for label in labels}
     runs, topics = (counted(found.sizes[dim], dim) for dim in ("run", "topic"))
-    return page(title, f"{runs} on {topics}.", [*sections, ("Method", facts(made))])
+    return _page(title, [answers], openings, cautions, (f"{runs} on {topics}.", made))
 
 
-def _sections(answers: list[Answers], labels: list[str], cautions: Notes) -> list[tuple[str, str]]:
-    """A section for each measure, the cautions and the terms.
+def _page(
+    title: str, answers: list[Answers], openings: dict[str, str], cautions: Notes, about: tuple
+) -> str:
+    """The page: the answer to each measure, a section for each, the cautions and the terms.
 
     What is combined with a model takes the place of the design alone, which comes first.
+    ``openings`` has the answer of every measure; ``about`` says what there was to score, and how.
     """
-    first, shown = answers[0].scores, {}
-    for one in answers:
-        shown |= dict.fromkeys(one.scores["measure"].to_numpy().tolist(), one)
+    first, shown = answers[0].scores, shown_answers(answers)
     named = {one.name for one in answers}
-    sections = [_measure_section(label, shown[label], first, named) for label in labels]
-    if any(float(one.scores["outside_weight"].max()) > 0 for one in answers):
-        named.add("weight")
+    sections = [measure_section(label, shown[label], named) for label in openings]
     found = cautions.texts or ["Nothing was found that speaks against these scores."]
     sections.append(("Cautions", listed(found)))
-    ranked = any(one.sets is not None for one in answers)
     combined = any(one.compared is not None for one in answers)
-    terms = meanings(first, ranked=ranked, combined=combined, named=named)
-    return [*sections, ("Terms", facts(terms))]
+    sections.append(("Terms", facts(meanings(first, combined=combined, named=named))))
+    lead, made = about
+    sentences = list(openings.values())
+    opening = listed(sentences) if len(sentences) > 1 else paragraph(sentences[0])
+    return page(title, opening, lead, [*sections, ("Method", facts(made))])
 
 
 def _design_answers(
@@ -274,7 +250,7 @@ def _design_answers(
         if mean.sizes["run"] > 1:
             few = "one judged document to a topic" if known else "one topic"
             notes.add(f"There are no ranks: from {few} some errors of scores are not known.")
-        return Answers(estimator, mean, None, None)
+        return Answers(estimator, mean)
     return Answers.ranked(estimator, mean, source, ranking)
 
 
@@ -362,96 +338,32 @@ def _note_scores(mean: xr.Dataset, notes: Notes) -> None:
         )
     for label in mean["measure"].to_numpy().tolist():
         weight = mean["outside_weight"].sel(measure=label)
-        if not float(weight.max()) >= SHOWN:  # as where none is known
-            continue
-        fate = (
-            "" if parse_measures(label)[0].name in KNOWN_ALONE else "; they count as not relevant"
-        )
-        fate = "; rankings are taken without them" if estimator == "condensed" else fate
-        worst = weight["run"].to_numpy()[int(weight.argmax("run"))]
-        notes.add(
-            f"{label}: a weight of {float(weight.mean()):.3f} falls on {where}, mean over runs, "
-            f"up to {float(weight.max()):.3f} (run {worst}){fate}."
-        )
-
-
-def _measure_section(
-    label: str, answers: Answers, design: xr.Dataset, named: set[str]
-) -> tuple[str, str]:
-    """Table and pictures of one measure; the notes that it has are added to ``named``."""
-    place = {"measure": label}
-    one = with_bounds(answers.scores).sel(place)
-    sets = None if answers.sets is None else answers.sets.sel(place)
-    unlike = one["estimate"].isnull() & False
-    if answers.compared is not None:
-        unlike = answers.compared["unlike_model"].sel(place) > UNLIKE
-    order = np.argsort(-one["estimate"].fillna(-np.inf).to_numpy(), kind="stable")
-    best = one.assign(unlike=unlike).isel(run=order)
-    group = np.ones(order.size) if sets is None else sets["tie_group"].sel(run=best["run"])
-    apart = (1 + np.flatnonzero(np.diff(group))).tolist()
-    rows = [_row(best.isel(run=number), sets) for number in range(order.size)]
-    level = percent(answers.scores.attrs["ci_prob"])
-    ranks = [] if sets is None else ["possible ranks", "group"]
-    header = ["run", label, f"{level} interval", *ranks, "note"]
-    notes = {note for row in rows for note in row[-1].split(", ") if note}
-    named |= notes
-    if not notes:
-        header, rows = header[:-1], [row[:-1] for row in rows]
-    sentence = f"By {answers.name}."
-    if sets is not None:
-        number, pairs = int(sets["separated"].sum()), order.size * (order.size - 1) // 2
-        sentence += f" Of {pairs} pairs of runs, {number} are separated (all pairs at once)."
-    parts = [paragraph(sentence), table(f"{label}, the best run first", header, rows, apart)]
-    freedom = degrees_of_freedom(design.sel(place)) if label in design["measure"] else ""
-    if freedom:
-        estimator = design.attrs["estimator"]
-        text = f"Degrees of freedom of the errors by {estimator}: {freedom}."
-        parts.append(paragraph(text, "small"))
-    parts += _pictures(label, answers, best["run"].to_numpy())
-    if answers.chances is not None and 2 < order.size <= MOST_RUNS:
-        named.add("picture of pairs")
-        axes = be.plots.plot_better(answers.chances, label)
-        caption = f"{label}: probability that the run of the row is better than that of the column"
-        parts.append(figure(axes, caption))
-    return label, "".join(parts)
-
-
-def _pictures(label: str, answers: Answers, runs: np.ndarray) -> list[str]:
-    """Intervals of the runs in this order, in as many pictures as are needed."""
-    level, drawn, first = percent(answers.scores.attrs["ci_prob"]), [], 1
-    for part in np.array_split(runs, -(-runs.size // PICTURED)):
-        which = "" if part.size == runs.size else f", runs {first} to {first + part.size - 1}"
-        first += part.size
-        if answers.compared is None:
-            named = {answers.name: answers.scores}
-            axes = be.plots.plot_intervals(named, label, runs=part.tolist())
-            caption = f"{label} by {answers.name}, {level} intervals{which}"
-        else:
-            axes = be.plots.plot_combined(answers.compared, label, runs=part.tolist())
-            caption = (
-                f"{label}: {level} intervals by the sample alone (pale), the model alone (orange) "
-                f"and both combined (blue){which}"
+        if float(weight.max()) >= SHOWN:  # not where none is known
+            fate, worst = (
+                _fate(estimator, label),
+                weight["run"].to_numpy()[int(weight.argmax("run"))],
             )
-        drawn.append(figure(axes, caption))
-    return drawn
+            mean_weight, most = float(weight.mean()), float(weight.max())
+            notes.add(
+                f"{label}: a weight of {mean_weight:.3f} falls on {where}, mean over runs, up to "
+                f"{most:.3f} ({worst}){'; they ' if fate else ''}{fate}."
+            )
+        if "degrees_of_freedom" not in mean:
+            continue
+        freedom = mean["degrees_of_freedom"].sel(measure=label)
+        if float(freedom.min()) < ROUGH:
+            least = freedom["run"].to_numpy()[int(freedom.argmin("run"))]
+            notes.add(
+                f"{label}: intervals are rough, since standard errors are (that of {least} has "
+                f"{float(freedom.min()):.0f} degrees of freedom)."
+            )
 
 
-def _row(one: xr.Dataset, sets: xr.Dataset | None) -> list[str]:
-    """Cells of one run."""
-    run = one["run"].item()
-    estimate, lower, upper = (float(one[name]) for name in ("estimate", "lower", "upper"))
-    cells = [str(run), f"{estimate:z.3f}"]
-    cells.append("" if np.isnan(lower) else f"{lower:z.3f} to {upper:z.3f}")
-    if sets is not None:
-        of_run = sets.sel(run=run)
-        first, last = (int(of_run["interval"].sel(ci_bound=bound)) for bound in BOUNDS)
-        cells.append(f"{first}" if first == last else f"{first} to {last}")
-        cells.append(str(int(of_run["tie_group"])))
-    known = one["group"] == "contributed" if "group" in one.coords else one.get("contributed", True)
-    notes = [] if bool(known) else ["new"]
-    if bool(one["unlike"]):
-        notes.append("unlike the model")
-    return [*cells, ", ".join(notes)]
+def _fate(estimator: str, label: str) -> str:
+    """What becomes of documents that nobody judged, or could be drawn; empty where they count."""
+    if estimator == "condensed":
+        return "are left out of the rankings"
+    return "" if parse_measures(label)[0].name in KNOWN_ALONE else "count as not relevant"
 
 
 def _method(

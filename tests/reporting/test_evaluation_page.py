@@ -10,8 +10,10 @@ import pytest
 
 import bayeseval as be
 from bayeseval.estimators import ESTIMATORS
+from bayeseval.measures.table import MEASURES
 from bayeseval.reporting import evaluation_page
-from bayeseval.reporting.page import listed, meanings, page, table
+from bayeseval.reporting.page import listed, page, paired, table
+from bayeseval.reporting.words import definition, meanings
 
 
 class Page(HTMLParser):
@@ -21,7 +23,9 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
+        self.text = text
         self.open, self.rows, self.points, self.titles, self.drawn = [], [], [], [], 0
+        self.pairs, self.within, self.answers, self.opens = [], [], [], False
         self.small, self.words, self.captions, self.attributes = [], {}, [], []
         self.feed(text)
         assert not self.open, self.open
@@ -30,8 +34,12 @@ class Page(HTMLParser):
         self.attributes.append((tag, dict(attrs)))
         if tag == "svg":
             self.drawn += 1
+        if tag == "div":
+            self.opens = dict(attrs).get("class") == "answer"
+        if tag == "table":
+            self.within = self.pairs if dict(attrs).get("class") == "pairs" else self.rows
         if tag == "tr":
-            self.rows.append([])
+            self.within.append([])
         if tag not in self.void:
             self.open.append(tag)
 
@@ -41,11 +49,15 @@ class Page(HTMLParser):
     def handle_endtag(self, tag):
         if tag not in self.void:
             assert self.open.pop() == tag
+        if tag == "div":
+            self.opens = False
 
     def handle_data(self, data):
         within = self.open[-1] if self.open else ""
         if within in ("td", "th"):
-            self.rows[-1].append(data)
+            self.within[-1].append(data)
+        elif self.opens:
+            self.answers.append(data)
         elif within == "li":
             self.points.append(data)
         elif within in ("h1", "h2"):
@@ -61,7 +73,7 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def sampled():
+def whole():
     """Five runs, of which two come after the sample; one has a name that a page must escape."""
     collection = be.simulate.urn_collection(
         [0.05, 0.3, 0.1, 0.2, 0.1], n_topics=15, prevalence=0.08, shared=0.5, random_seed=3
@@ -70,7 +82,12 @@ def sampled():
     names = {"run001": "<b>&run", "run002": "r2", "run003": "r3", "run004": "n4", "run005": "n5"}
     runs["run"] = runs["run"].map(names)
     table = pd.DataFrame({"run": list(names.values()), "contributed": [True] * 3 + [False] * 2})
-    whole = be.read_collection(be.trec.qrels_frame(collection), runs, run_table=table)
+    return be.read_collection(be.trec.qrels_frame(collection), runs, run_table=table)
+
+
+@pytest.fixture(scope="module")
+def sampled(whole):
+    """A sample of the collection."""
     design = be.designs.pps_strata(whole, budget=60)
     return be.reveal(whole, design, be.draw(design, random_seed=4))
 
@@ -85,7 +102,7 @@ def test_a_sample_is_combined_with_the_model_and_listed_from_the_best_run(sample
     assert page.titles == [
         "Runs & topics", "P@10", "AP", "Cautions", "Terms", "Method",
     ]  # fmt: skip
-    assert page.drawn == 4  # intervals and pairs of both measures
+    assert page.drawn == 2  # intervals by both measures
     mean = be.mean_over_topics(be.evaluate(sampled, ["P@10", "AP"], estimator="dyn"))
     fitted = be.fit(
         be.models.relevance_model(sampled), approximation="laplace", draws=200, random_seed=5
@@ -101,6 +118,104 @@ def test_a_sample_is_combined_with_the_model_and_listed_from_the_best_run(sample
             low, high = run["interval"].to_numpy()
             assert row[1:3] == [f"{run['estimate'].item():.3f}", f"{low:.3f} to {high:.3f}"]
             assert ("new" in row[-1]) == (row[0] in ("n4", "n5"))
+
+
+def test_the_page_opens_with_the_best_run_by_each_measure_and_those_not_clearly_worse(
+    sampled, text
+):
+    best, _, *others = Page(text).rows[1:6]
+    known = be.rank(sampled, ["P@10", "AP"], draws=200, random_seed=5)
+    opening = Page(text).answers
+    assert len(opening) == 2
+    for label, sentence in zip(("P@10", "AP"), opening, strict=True):
+        sets = known.sel(measure=label)
+        order = sets["run"].to_numpy()[np.argsort(-sets["estimate"].to_numpy())].tolist()
+        apart = sets["separated"].sel(run=order[0])
+        rivals = [run for run in order[1:] if not apart.sel(run_other=run)]
+        score = f"{sets['estimate'].max().item():.3f}"
+        start = f"{order[0]} scores best by {label} ({score}), but it is not clearly better than "
+        start = start if rivals else f"With 90% confidence, {order[0]} is the best of the 5 runs by"
+        assert sentence.startswith(start)
+        assert all(run in sentence for run in rivals) or "any of the other 4 runs" in sentence
+
+
+def test_the_answer_has_the_further_judgments_that_compare_gives(whole):
+    design = be.designs.order(whole, budget=12, random_seed=1)
+    few = be.reveal(whole, design, be.draw(design))
+    options = {"estimator": "dyn", "model": False, "random_seed": 5}
+    (opening,) = Page(evaluation_page(few, "P@10", **options)).answers
+    sets = be.rank(few, "P@10", estimator="dyn", random_seed=5).isel(measure=0)
+    best = str(sets["run"][int(sets["estimate"].argmax("run"))].item())
+    rivals = sets["run"].to_numpy()[~sets["separated"].sel(run=best).to_numpy()]
+    level = 1.0 - 0.1 / 10  # of 10 pairs, each by itself
+    pairs = be.compare(
+        few, "P@10", estimator="dyn", reference=best, anytime=True, ci_prob=level
+    ).isel(measure=0)
+    more = pairs["more_judgments"][np.isin(pairs["run_a"], rivals)].max().item()
+    assert more > 0
+    end = f" By dyn, about {more:.0f} more judgments of each topic would probably settle it."
+    assert opening.endswith(end)
+    strata = be.designs.pps_strata(whole, budget=12, n_strata=6)
+    drawn = be.draw(strata, random_seed=1)
+    listed = be.reveal(whole, strata, drawn)
+    (opening,) = Page(evaluation_page(listed, "P@10", **options)).answers
+    assert "settle" not in opening  # that sample cannot go on
+
+
+def test_the_answer_from_topics_has_the_number_of_topics_that_plan_gives():
+    random = np.random.default_rng(1)
+    score = 0.4 + np.array([0.0, 0.05, 0.04]) + random.normal(0.0, 0.12, (15, 3))
+    given = be.read_scores(pd.DataFrame(score, columns=["a", "b", "c"]), measure="F1")
+    (opening,) = Page(evaluation_page(given, random_seed=5)).answers
+    mean = given["estimate"].squeeze().mean("topic").to_series().sort_values()
+    assert opening.startswith(f"{mean.index[-1]} scores best by F1 ({mean.iloc[-1]:.3f}), but it ")
+    number = int(re.search(r"About (\d+) topics like these 15 would", opening)[1])
+    level = 1.0 - 0.1 / 3  # of 3 pairs, each by itself
+    enough = []
+    for rival in mean.index[:-1]:
+        pair = given.sel(run=[mean.index[-1], rival])
+        asked = {"n_topics": [round(0.9 * number), number], "ci_prob": level}
+        enough.append(be.plan(pair, **asked)["detectable"].squeeze() <= mean.iloc[-1] - mean[rival])
+    assert np.all(enough, axis=0).tolist() == [False, True]
+
+
+def test_the_best_run_is_said_to_be_known_where_it_is_and_one_run_has_an_interval(whole):
+    for runs, start in (
+        (["<b>&run", "r2"], "With 90% confidence, <b>&run is the better of the two runs by P@10 ("),
+        (["r2"], "r2 scores "),
+    ):
+        some = be.select(whole, runs=runs)
+        (opening,) = Page(evaluation_page(some, "P@10", estimator="assumed", random_seed=5)).answers
+        assert opening.startswith(start)
+    assert "(90% interval " in opening
+
+
+def test_pairs_have_the_chances_of_rank_under_the_names_of_the_table(sampled, text):
+    page = Page(text)
+    ranked = be.rank(sampled, ["P@10", "AP"], draws=200, random_seed=5)
+    order = [row[0] for row in page.rows[1:6]]
+    assert page.pairs[0] == order and [row[0] for row in page.pairs[1:6]] == order
+    chances = ranked["probability_better"].sel(measure="P@10")
+    for run, row in zip(order, page.pairs[1:6], strict=True):
+        others = [other for other in order if other != run]
+        for other, cell in zip(others, row[1:], strict=True):
+            chance = 100 * chances.sel(run=run, run_other=other).item()
+            limit = {"<1": (0.0, 0.5), ">99": (99.5, 100.0)}.get(cell)
+            low, high = limit or (float(cell) - 0.5, float(cell) + 0.5)
+            assert low <= chance <= high
+
+
+def test_weight_outside_the_frame_stands_in_the_row_of_its_run(whole, text):
+    assert "weight outside" not in text  # there is none
+    design = be.designs.pps_strata(whole, budget=60, pool_depth=12)
+    part = be.reveal(whole, design, be.draw(design, random_seed=4))
+    page = Page(evaluation_page(part, "P@10", estimator="dyn", model=False, random_seed=5))
+    lost = be.scores(part, "P@10", estimator="dyn")["outside_weight"].squeeze()
+    assert (lost > 0).to_numpy().tolist() == [False, False, False, True, True]
+    assert page.rows[0][-2:] == ["weight outside", "note"] and "Weight outside" in page.words
+    for row in page.rows[1:]:  # whose empty cells have no text
+        of_late = [f"{lost.sel(run=row[0]).item():.3f}", "new"] if row[0] in ("n4", "n5") else []
+        assert row[len(page.rows[0]) - 2 :] == of_late
 
 
 def test_the_model_is_fitted_to_all_runs_where_it_is_asked_to(sampled):
@@ -126,34 +241,60 @@ def test_the_page_needs_no_other_file_and_is_the_same_again(sampled, text):
     assert again == text
 
 
-def test_degrees_of_freedom_draws_and_terms_are_on_the_page(sampled, text):
+def test_draws_and_terms_are_on_the_page(sampled, text):
     page = Page(text)
     mean = be.mean_over_topics(be.evaluate(sampled, ["P@10", "AP"], estimator="dyn"))
-    for measure in ("P@10", "AP"):
-        own = mean["degrees_of_freedom"].sel(measure=measure).to_numpy()
-        note = f"Degrees of freedom of the errors by dyn: {own.min():.0f} to {own.max():.0f}."
-        assert any(paragraph.startswith(note) for paragraph in page.small)
     assert page.words["Model"].endswith("800 posterior draws")
-    words = ("Score", "dyn", "dyn and the model combined", "90% interval", "Degrees of freedom")
-    for word in (*words, "Separated", "Possible ranks", "Group", "New", "Picture of pairs"):
+    words = ("Score", "dyn", "dyn and the model combined", "90% interval", "Possible ranks", "New")
+    for word in words:
         assert page.words[word].endswith(".")
     assert "Unlike the model" not in page.words  # no run is
-    assert page.words["90% interval"].startswith("By dyn alone: were the documents drawn again")
-    assert page.words["Separated"].startswith("Pairs of runs of which the better one is known")
-    named = {"unlike the model", "weight"}
-    more = meanings(mean, ranked=False, combined=False, named=named)
-    assert {"Unlike the model", "Weight"} <= set(more)
-    assert more["90% interval"].startswith("By dyn: were the documents drawn again")
-    assert {"Group", "New", "Picture of pairs"}.isdisjoint(more)
+    assert page.words["90% interval"].startswith("By dyn alone: if the documents were drawn again")
+    more = meanings(mean, combined=False, named={"unlike the model", "weight outside"})
+    assert {"Unlike the model", "Weight outside"} <= set(more)
+    assert more["90% interval"].startswith("By dyn: if the documents were drawn again")
+    assert {"Group", "New"}.isdisjoint(more)
+
+
+def test_rough_standard_errors_are_noted_with_the_run_of_the_fewest_degrees_of_freedom(sampled):
+    few = be.select(sampled, topics=sampled["topic"].to_numpy()[:6].tolist())
+    bare = be.read_collection(be.trec.qrels_frame(few), be.trec.runs_frame(few))
+    rough = "P@10: intervals are rough, since standard errors are (that of"
+    points = Page(evaluation_page(bare, "P@10", random_seed=5)).points
+    (found,) = [point for point in points if point.startswith(rough)]
+    assert found.endswith("has 5 degrees of freedom).")
+    many = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
+    assert rough not in evaluation_page(many, "P@10", random_seed=5)
 
 
 def test_every_estimator_is_explained(sampled):
     scores = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="stat"))
     for name in ESTIMATORS:
-        words = meanings(
-            scores.assign_attrs(estimator=name), ranked=False, combined=False, named=()
-        )
+        words = meanings(scores.assign_attrs(estimator=name), combined=False, named=())
         assert words[name].endswith(".")
+
+
+def test_every_measure_is_defined_in_its_section_with_its_parameters(text):
+    assert (
+        "P@10 is the share of relevant documents among the first 10 documents." in Page(text).small
+    )
+    for name, row in MEASURES.items():
+        label = {"IPrec": "IPrec@0.1"}.get(name, f"{name}@7" if row.needs_cutoff else name)
+        sentence = definition(label)
+        assert sentence.startswith(f"{label} is ") and sentence.endswith("."), name
+        assert "{" not in sentence and ("7" in sentence) == row.needs_cutoff
+    assert "with probability 0.95" in definition("RBP(p=0.95)")
+    assert "among the first 20 documents" in definition("AP@20")
+    assert definition("P(rel=2)@10").endswith("A document is relevant from grade 2 on.")
+    assert definition("nDCG").endswith("the gain of a document is its grade.")
+    assert definition("nDCG(dcg='exp-log2')").endswith("the gain of a document is 2^grade - 1.")
+    assert definition("numQ").endswith("is scored by ir_measures, whose documentation defines it.")
+    assert definition("latency in ms") == ""
+
+
+def test_a_measure_of_the_user_is_named_as_one(sampled):
+    label = be.measure("first_only", lambda ranking, topic: float(ranking[:1].sum()))
+    assert definition(label) == "first_only is a measure of the user's own."
 
 
 def test_readers_of_the_screen_find_heads_names_and_ways(text):
@@ -173,8 +314,8 @@ def test_many_runs_are_drawn_some_to_a_picture_and_no_column_is_empty():
     page = Page(evaluation_page(many, "P@10", random_seed=5))
     base = "P@10 by assumed, 90% intervals"
     assert page.captions == [f"{base}, runs 1 to 21", f"{base}, runs 22 to 41"]
-    assert page.rows[0] == ["run", "P@10", "90% interval", "possible ranks", "group"]
-    assert page.small[-1] == "Degrees of freedom of the errors by assumed: 3."
+    assert page.rows[0] == ["run", "P@10", "90% interval", "possible ranks"]
+    assert len(page.pairs) == 21 and "the best 20 runs" in page.text
 
 
 def test_without_a_model_the_intervals_are_those_of_dyn(sampled):
@@ -246,6 +387,7 @@ def test_labels_are_escaped_in_tables_and_lists():
     assert drawn.count("<td") == 1 and "<caption>&lt;t&gt;</caption>" in drawn
     assert '<th scope="col" class="key">&lt;a&gt;</th><th scope="col">b</th>' in drawn
     assert '<th scope="row" class="key">&amp;</th><td>1</td>' in drawn
+    assert paired("<t>", ["<a>", "b"], np.array([[0.5, 1.0], [0.001, 0.5]])).count("&lt;a&gt;") == 2
     assert listed(["<i>"]) == "<ul><li>&lt;i&gt;</li></ul>"
 
 
@@ -267,7 +409,7 @@ def test_runs_without_some_topics_are_noted(sampled):
         ("assumed", "P@10", "; they count as not relevant."),
         ("assumed", "nDCG@10", "; they count as not relevant."),
         ("assumed", "Judged@10", ")."),
-        ("condensed", "P@10", "; rankings are taken without them."),
+        ("condensed", "P@10", "; they are left out of the rankings."),
     ],
 )
 def test_what_becomes_of_unjudged_documents_is_stated_as_it_is(sampled, estimator, measure, fate):
@@ -314,7 +456,7 @@ def test_draws_with_replacement_are_not_taken_for_a_pool(sampled):
 
 
 def test_control_characters_of_names_are_written_as_escapes():
-    text = page("a\x1b[31m\x00", "b\x7f\tc\udcff", [])
+    text = page("a\x1b[31m\x00", "", "b\x7f\tc\udcff", [])
     assert "<h1>a\\x1b[31m\\x00</h1>" in text and "b\\x7f\tc\\udcff" in text
 
 
@@ -328,7 +470,7 @@ def test_measures_that_only_a_model_scores_have_a_section(sampled):
         warnings.simplefilter("ignore")  # they are on the page
         scores = be.scores(sampled, ["P@10", "RR@10"], estimator="combined", **options)
     for text in (both, alone):
-        assert "By the model alone." in text and "No sums of sampled judgments" in text
+        assert "By the model alone, " in text and "No sums of sampled judgments" in text
         best = scores.estimate.sel(measure="RR@10").max().item()
         assert f"{best:.3f}" in text
-    assert "By dyn and the model combined." in both and "dyn and the model combined" not in alone
+    assert "By dyn and the model combined, " in both and "dyn and the model combined" not in alone
