@@ -8,6 +8,7 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 
 from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.addnodes import pending_xref
 from sphinx.transforms import SphinxTransform
 
@@ -22,7 +23,6 @@ release = version = installed_version(PACKAGE)
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "numpydoc",
     "myst_nb",
@@ -31,6 +31,7 @@ exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 smartquotes = False  # strings and options are to be copied
 
+html_math_renderer = "mathml"  # of browsers, which needs no network
 html_theme = "furo"
 html_title = f"{PACKAGE} {release}"
 html_show_copyright = False  # LICENSE
@@ -84,8 +85,19 @@ def resolved(app, env, node, contnode):
     )
 
 
+def formula(self, node) -> None:
+    """Write a formula as MathML, which browsers show without a script."""
+    # docutils knows neither these brackets, which are of the size of their contents, nor \dots
+    text = re.sub(r"\\[bB]igg?[lr]?(?=\W)", "", node.astext()).replace(r"\dots", r"\ldots")
+    block = isinstance(node, nodes.math_block)
+    self.body.append(tex2mathml(text, as_block=block))
+    raise nodes.SkipNode
+
+
 def gather(app) -> None:
-    """Put what stands elsewhere into docs/generated: the notebooks, the help of the commands."""
+    """Put what stands elsewhere into docs/generated: notebooks, gallery, help of the commands."""
+    draw = [sys.executable, str(HERE / "pictures.py"), str(GENERATED / "gallery")]
+    subprocess.run(draw, check=True)
     notebooks, page = GENERATED / "notebooks", GENERATED / "commands.md"
     shutil.rmtree(notebooks, ignore_errors=True)
     notebooks.mkdir(parents=True)
@@ -101,5 +113,6 @@ def gather(app) -> None:
 def setup(app) -> None:
     """Add the above to Sphinx."""
     app.add_transform(PublicNames)
+    app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("missing-reference", resolved)
     app.connect("builder-inited", gather)
