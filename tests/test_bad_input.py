@@ -44,7 +44,7 @@ FILES: dict[str, dict[str | bytes, str]] = {
         '"qid";"Product";"score"\n1;a;2\n': "f, line 1: the columns are qid, Product, score, and",
         "Query ID, Product ID, Rank\n1,a,2\n": "f, line 1: the columns are Query ID, Product ID",
         "1,a,1,2\n": "f, line 1: 1 field where at least 6 are needed",
-        '[{"query": "1", "docno": "a"}]': "there is query, docno; known names: topic .or qid",
+        '[{"query": "1", "docno": "a"}]': "has no column 'score'; it needs run, topic, doc",
         "qid,docno,rank\n1,a,2\n1,b,1.5\n": "f, line 3 .*: rank 1.5 is not a whole number of 0",
         "qid,docno,rank\n1,a,-1\n": "f, line 2 .*: rank -1 is not a whole number of 0 or more",
         "qid,docno,rank\n1,a,\n": "f, line 2 .*: rank 'nan' is not a finite number",

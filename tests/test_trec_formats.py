@@ -298,6 +298,115 @@ QRELS_FILES = {
 }
 
 
+QUERIES = {"star wars": {"11": 3, "12": 0}, "rambo": {"7555": 2, "1370": 1}}
+EXPORTS = {
+    "quepid.csv": "query,docid,rating\nstar wars,11,3\nstar wars,12,0\nrambo,7555,2\n"
+    "rambo,1370,1\n",
+    "opensearch.json": {
+        "name": "Imported",
+        "type": "IMPORT_JUDGMENT",
+        "judgmentRatings": [
+            {"query": t, "ratings": [{"docId": d, "rating": f"{g}.000"} for d, g in of.items()]}
+            for t, of in QUERIES.items()
+        ],
+    },
+    "hits.json": {
+        "hits": {
+            "hits": [
+                {"_source": {"judgments": [
+                    {"query": t, "ratings": [{"docId": d, "rating": str(g)} for d, g in of.items()]}
+                ]}}
+                for t, of in QUERIES.items()
+            ]
+        }
+    },
+    "rank_eval.json": {
+        "requests": [
+            {
+                "id": t,
+                "request": {"query": {"match": {"text": t}}},
+                "ratings": [{"_index": "i", "_id": d, "rating": g} for d, g in of.items()],
+            }
+            for t, of in QUERIES.items()
+        ],
+        "metric": {"precision": {"k": 20}},
+    },
+    "rre.json": {
+        "index": "films",
+        "id_field": "id",
+        "topics": [
+            {
+                "description": "films",
+                "query_groups": [
+                    {
+                        "name": t,
+                        "queries": [{"template": "q.json", "placeholders": {"$query": t}}],
+                        "relevant_documents": {d: {"gain": g} for d, g in of.items()},
+                    }
+                    for t, of in QUERIES.items()
+                ],
+            }
+        ],
+    },
+    "rre by gain.json": {
+        "queries": [
+            {"query": t, "relevant_documents": {str(g): [d] for d, g in of.items()}}
+            for t, of in QUERIES.items()
+        ]
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_judgments_of_search_engine_tools_are_read(name, tmp_path):
+    text = EXPORTS[name]
+    path = written(tmp_path, name, text if isinstance(text, str) else json.dumps(text, indent=1))
+    run = written(
+        tmp_path, "r.csv", "query,docid,score\nstar wars,12,2\nstar wars,11,1\nrambo,7555,1\n"
+    )
+    found = be.read_collection(path, run)
+    expected = be.read_collection(
+        QUERIES, {"r": {"star wars": {"12": 2, "11": 1}, "rambo": {"7555": 1}}}
+    )
+    xr.testing.assert_identical(found.to_dict()["/"], expected.to_dict()["/"])
+    np.testing.assert_array_equal(found["judgments/grade"], expected["judgments/grade"])
+    labelled = be.add_predictions(found, "gpt", path)
+    np.testing.assert_array_equal(labelled["predictors/gpt"], found["judgments/grade"])
+
+
+def test_what_is_rated_without_a_name_is_refused(tmp_path):
+    for value, message in (
+        (
+            {"judgments": [{"query": "x", "ratings": [{"rating": 1}]}]},
+            "must have one of docId, doc",
+        ),
+        ({"judgments": [{"ratings": [{"docId": 1, "rating": 1}]}]}, "must have one of query, name"),
+        (
+            {"judgments": [{"query": "x", "ratings": [{"docId": "1", "rating": 0.5}]}]},
+            "entry 1 .*grade 0.5 is not a whole number",
+        ),
+    ):
+        with pytest.raises(ValueError, match=f"f.json.*{message}"):
+            be.read_collection(written(tmp_path, "f.json", json.dumps(value)))
+
+
+def test_predictions_of_mteb_are_a_run_named_by_the_model(of_lines, tmp_path):
+    meta = {"model_name": "org/model", "revision": "abc"}
+    value = {"mteb_model_meta": meta, "default": {"test": SCORES}}
+    found = be.read_collection(GRADES, written(tmp_path, "p.json", json.dumps(value)))
+    assert found["run"].to_numpy().tolist() == ["org/model"]
+    np.testing.assert_array_equal(found["rankings/ranking"], of_lines["rankings/ranking"])
+    value = {"mteb_model_meta": {}, "default": {"test": SCORES}}
+    found = be.read_collection(GRADES, written(tmp_path, "p.json", json.dumps(value)))
+    assert found["run"].to_numpy().tolist() == ["p"]
+    value["default"]["dev"] = SCORES
+    path = written(tmp_path, "p.json", json.dumps(value))
+    with pytest.raises(
+        ValueError, match="p.json must hold .* one split, and holds default/test, d"
+    ):
+        be.read_collection(GRADES, path)
+
+
 RUN_FILES = {
     "r.json": json.dumps(SCORES),
     "r.csv": "qid,docid,rank,score\n1,a,1,1.5\n1,b,2,.25\n2,c,1,1e-3\n2,a,2,-2\n",

@@ -40,7 +40,7 @@ from bayeseval.trec.run import Run, RunReader
 from bayeseval.trec.sources import path_text, read_bytes, shown
 from bayeseval.whole_file import expanded_path
 
-VALUES = ("label", "probability", "grade", "relevance", "rel", "score", "value")
+VALUES = ("label", "probability", "grade", "relevance", "rel", "rating", "score", "value")
 
 
 def add_runs(
@@ -193,7 +193,7 @@ def add_predictions(
         Of one judge: a file with lines ``topic iter document x`` (as qrels), ``topic
         document x`` or of a run, whose scores are read; a DataFrame with topic and document
         (or the names that other packages have for them) and a column named as the judge, or
-        ``label``, ``probability``, ``grade``, ``relevance``, ``rel``, ``score`` or
+        ``label``, ``probability``, ``grade``, ``relevance``, ``rel``, ``rating``, ``score`` or
         ``value``; a CSV or TSV file whose first line names such columns, or a JSON file of
         objects that have them (a list, or one a line); ``{topic: {document: x}}``, in JSON
         too; anything else that `read_collection` takes as qrels. x is any number, missing

@@ -22,11 +22,12 @@ VALUE = {"run": "score", "judgments": "grade"}
 SYNONYMS = {
     "topic": ("qid", "query_id", "q_id", "topic_id", "query-id", "queryid"),
     "document": ("docno", "doc_id", "docid", "passage_id", "pid", "corpus-id", "corpus_id"),
-    "grade": ("relevance", "label", "rel"),
+    "grade": ("relevance", "label", "rel", "rating"),
     "score": ("relevance_score",),
     "rank": ("position",),
     "run": ("run_id", "system", "name", "tag"),
 }
+TEXTS = {"topic": ("query",)}  # taken for a topic where there is no other, as of Quepid
 EXACT = {"float16": 2**11, "float32": 2**24, "float64": 2**53}  # below which no digit is lost
 _NUMBERS = {int, float, np.float32, np.float64}
 # columns of judgments whose score is a grade: BEIR's and ranx's
@@ -195,7 +196,7 @@ def accepted(column: str) -> str:
     >>> accepted("score")
     'score (or relevance_score), or rank (or position)'
     """
-    others = ", ".join(SYNONYMS.get(column, ()))
+    others = ", ".join((*SYNONYMS.get(column, ()), *TEXTS.get(column, ())))
     text = f"{column} (or {others})" if others else column
     return f"{text}, or {accepted('rank')}" if column == "score" else text
 
@@ -277,7 +278,7 @@ def with_our_names(frame: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
     for column in columns:
         others = SYNONYMS.get(column, ())
         first = column in ("topic", "document")
-        known = (*others, column) if first else (column, *others)
+        known = (*others, column, *TEXTS.get(column, ())) if first else (column, *others)
         present = [other for other in known if lower.count(other) == 1]
         if present and (first or column not in frame.columns):
             if present[0] != column and column in frame.columns:

@@ -43,13 +43,12 @@ def read_collection(
     ----------
     qrels : path, glob, DataFrame (topic, document, grade), list of them, or None
         Judgments; None reads runs alone. A file has lines of TREC, or a first line that names its
-        columns (ours, or those of a package below, or BEIR's) with commas, semicolons, tabs or
-        blanks between, or is Parquet, or JSON: ``{topic: {document: grade}}``, or objects with a
-        topic and a document, in a list or one a line. It may be compressed (.gz, .xz, .bz2, .zst).
-        A missing
-        grade (NaN, an empty cell) means pooled but not judged; a warning counts them. Also
-        ``{topic: {document: grade}}`` (pytrec_eval), ranx's ``Qrels``, a dataset of ir_datasets
-        (``ir_datasets:ID`` loads it) or its named tuples.
+        columns (ours, or those of a package below, of BEIR or Quepid) with commas, semicolons, tabs
+        or blanks between, or is Parquet, or JSON: ``{topic: {document: grade}}``, objects with a
+        topic and a document, in a list or one a line, or as OpenSearch and RRE have it. It may be
+        compressed (.gz, .xz, .bz2, .zst). A missing grade (NaN, an empty cell) means pooled but not
+        judged; a warning counts them. Also ``{topic: {document: grade}}`` (pytrec_eval), ranx's
+        ``Qrels``, a dataset of ir_datasets (``ir_datasets:ID`` loads it) or its named tuples.
     runs : path, glob, DataFrame (run, topic, document, score or rank), list of them, or None
         A file of lines is one run; a DataFrame, JSON or a file with a header may hold several, and
         is one run, called by its file or ``run``, where it names none. Also ``{topic: {document:

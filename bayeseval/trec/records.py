@@ -11,10 +11,12 @@ from typing import Any
 import pandas as pd
 
 from bayeseval.messages import counted, some_of
+from bayeseval.trec.exports import exported
 from bayeseval.trec.frames import (
     ENTRY,
     LINE,
     SYNONYMS,
+    TEXTS,
     VALUE,
     accepted,
     is_scored,
@@ -40,10 +42,11 @@ def file_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
     """Table of a file that names its columns: with a header, Parquet or JSON; None of another.
 
     JSON is ``{topic: {document: x}}``, as ranx and pytrec_eval have runs and judgments (of runs
-    also ``{run: {topic: {document: x}}}``); objects with a topic and a document each, in a list or
-    one after the other; or what pandas makes of a DataFrame. Columns are topic and document, and
-    the others as they are called there (of nested JSON grade, or score and perhaps run); the index
-    says where a row stands. ``name`` and ``kind`` are as for :func:`headed_frame`, as are errors.
+    also ``{run: {topic: {document: x}}}``); what :func:`exported` reads; objects with a topic and a
+    document each, in a list or one after the other; or what pandas makes of a DataFrame. Columns
+    are topic and document, and the others as they are called there (of nested JSON grade, or score
+    and perhaps run); the index says where a row stands. ``name`` and ``kind`` are as for
+    :func:`headed_frame`, as are errors.
 
     Examples
     --------
@@ -53,13 +56,15 @@ def file_frame(name: str, data: bytes, kind: str) -> pd.DataFrame | None:
     1         1        a    0.5
     2         1        b    2.0
     """
-    if data.startswith(PARQUET):
+    if data.startswith(PARQUET) and b"\0" in data:
         return _parquet(name, data, kind)
     if not _JSON.match(data):
         return headed_frame(name, data, kind)
     check_text(name, data)
     values = json_values(name, data.decode())
-    table = _nested(name, values[0], kind) if len(values) == 1 else None
+    table = exported(name, values[0] if len(values) == 1 else values, kind)
+    if table is None and len(values) == 1:
+        table = _nested(name, values[0], kind)
     if table is None:
         table = _listed(name, values, kind)
     if table.empty:
@@ -362,7 +367,8 @@ def our_columns(names: list[str], kind: str) -> list[str] | None:
     if kind == "judgments" and is_scored(lower):
         columns[lower.index("score")] = lower[lower.index("score")] = "grade"
     for own in ("topic", "document"):
-        name_here = next((name for name in (*SYNONYMS[own], own) if name in lower), None)
+        names = (*SYNONYMS[own], own, *TEXTS.get(own, ()))
+        name_here = next((name for name in names if name in lower), None)
         if name_here is None:
             return None
         if name_here != own and own in lower:
