@@ -175,6 +175,28 @@ def default_estimator(collection: xr.DataTree, measures, anytime: bool = False) 
     return COMBINED if modelled and not anytime else "dyn"
 
 
+def check_combinable(collection: xr.DataTree, anytime: bool = False) -> None:
+    """Refuse, before any estimate, what ``dyn`` and a model of documents cannot be combined for."""
+    asked = Option("estimator", COMBINED)
+    if anytime:
+        why = ": scores of design and model combined are of one look; "
+        raise ValueError(Message(Option("anytime"), why, Option("estimator", "dyn"), " has it"))
+    scheme = None
+    if "design" in collection.children:
+        scheme = collection["design"].attrs.get("scheme")
+    if scheme not in BY_CHANCE:
+        design = Option("design", text="be.attach_judgments")
+        found = "" if scheme is None else f", and this one is {scheme}"
+        why = f") of a random sample (stratified or Poisson){found}"
+        raise ValueError(Message(asked, " needs the design (", design, why))
+    if Frame.of(collection).lists_sampled_alone:
+        why = (
+            " predicts every document that could have been sampled, and these judgments list the "
+            "sampled ones alone; take "
+        )
+        raise ValueError(Message(asked, why, Option("estimator", "stat")))
+
+
 def refuse_options_of_collections(measures, **options: object) -> None:
     """Refuse what is asked of a collection, where scores are given."""
     asked = {"measures": measures} | options
@@ -215,9 +237,7 @@ def _combined(
     no sums of sampled documents estimate are the model's alone.
     """
     has_it = "; ", Option("estimator", "dyn"), " has it"
-    if over.pop("anytime"):
-        why = ": scores of design and model combined are of one look"
-        raise ValueError(Message(Option("anytime"), why, *has_it))
+    check_combinable(collection, over.pop("anytime"))
     if unknown:
         why = f" has no option {', '.join(unknown)}"
         raise ValueError(Message(Option("estimator", COMBINED), why, *has_it))

@@ -216,15 +216,10 @@ def test_a_report_combines_by_that_name_as_by_itself(command, words, tmp_path):
     pages = []
     for estimator in (words[-2:], []):
         page = tmp_path / f"page{len(pages)}.html"
-        done = command(
-            "report", *words[:-2], *estimator, *MEASURE, "--draws", "50", "--output", page
-        )
+        done = command("report", *words[:-2], *estimator, *MEASURE, "--output", page)
         assert done[0] == 0, done[2]
         pages.append(page.read_text())
     assert pages[0] == pages[1] and "dyn and the model combined" in pages[0]
-    asked = ["--draws", "50", "--learn-from", "all", "--output", tmp_path / "all.html"]
-    assert command("report", *words, *MEASURE, *asked)[0] == 0
-    assert "fitted to 3 runs" in (tmp_path / "all.html").read_text()
 
 
 @pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])

@@ -14,7 +14,7 @@ import pytrec_eval
 import xarray as xr
 
 import bayeseval as be
-from bayeseval.reporting import evaluation_page
+from bayeseval.reporting import report
 
 TABLE = pd.DataFrame(
     [
@@ -266,8 +266,8 @@ def test_scores_without_spread_are_warned_of():
 
 def test_what_scores_per_topic_do_not_have_is_refused(known):
     given = known[2]
-    for call in (be.compare, be.rank, be.scores, be.plan, evaluation_page):
-        seed = {"random_seed": 1} if call is evaluation_page else {}
+    for call in (be.compare, be.rank, be.scores, be.plan, report):
+        seed = {"random_seed": 1} if call is report else {}
         with pytest.raises(ValueError, match="measures is for a collection"):
             call(given, "AP", **seed)
     with pytest.raises(ValueError, match="anytime is for a collection"):
@@ -275,7 +275,7 @@ def test_what_scores_per_topic_do_not_have_is_refused(known):
     with pytest.raises(ValueError, match="a plan is made from a collection, or from scores per"):
         be.plan(be.scores(given))
     with pytest.raises(ValueError, match="a report takes a collection, or scores that be.read"):
-        evaluation_page(known[1], random_seed=1)
+        report(known[1], random_seed=1)
     with pytest.raises(ValueError, match="budgets must be a list of whole numbers"):
         be.plan(known[0], "AP", random_seed=1)
 
@@ -309,7 +309,7 @@ def test_a_run_that_lacks_topics_is_named_once_and_compared_on_common_ones():
     assert be.compare(found, n_permutations=9)["estimate"].item() == pytest.approx(-0.15)
     with pytest.raises(ValueError, match="an order of runs needs a score of every run"):
         be.rank(found)
-    assert "There are no ranks" in evaluation_page(found, random_seed=1)
+    assert "There are no ranks" in report(found, random_seed=1)
 
 
 TASKS = pd.DataFrame({

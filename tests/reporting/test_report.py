@@ -10,7 +10,7 @@ import pytest
 
 import bayeseval as be
 from bayeseval.estimators import ESTIMATORS
-from bayeseval.reporting import evaluation_page
+from bayeseval.reporting import report
 from bayeseval.reporting.page import listed, meanings, page, table
 
 
@@ -77,7 +77,7 @@ def sampled():
 
 @pytest.fixture(scope="module")
 def text(sampled):
-    return evaluation_page(sampled, ["P@10", "AP"], draws=200, title="Runs & topics", random_seed=5)
+    return report(sampled, ["P@10", "AP"], draws=200, title="Runs & topics", random_seed=5)
 
 
 def test_a_sample_is_combined_with_the_model_and_listed_from_the_best_run(sampled, text):
@@ -105,7 +105,7 @@ def test_a_sample_is_combined_with_the_model_and_listed_from_the_best_run(sample
 
 def test_the_model_is_fitted_to_all_runs_where_it_is_asked_to(sampled):
     asked = {"draws": 200, "random_seed": 5}
-    text = evaluation_page(sampled, "P@10", learn_from="all", **asked)
+    text = report(sampled, "P@10", learn_from="all", **asked)
     page = Page(text)
     both = be.scores(sampled, "P@10", estimator="combined", learn_from="all", **asked).isel(
         measure=0
@@ -120,9 +120,7 @@ def test_the_page_needs_no_other_file_and_is_the_same_again(sampled, text):
     names = re.findall(r' id="([^"]*)"', text)
     assert len(names) == len(set(names))
     assert "<script" not in text and "&lt;b&gt;&amp;run" in text and "<b>&" not in text
-    again = evaluation_page(
-        sampled, ["P@10", "AP"], draws=200, title="Runs & topics", random_seed=5
-    )
+    again = report(sampled, ["P@10", "AP"], draws=200, title="Runs & topics", random_seed=5)
     assert again == text
 
 
@@ -170,7 +168,7 @@ def test_many_runs_are_drawn_some_to_a_picture_and_no_column_is_empty():
     many = be.simulate.urn_collection(
         np.linspace(0.05, 0.3, 41), n_topics=4, prevalence=0.1, random_seed=2
     )
-    page = Page(evaluation_page(many, "P@10", random_seed=5))
+    page = Page(report(many, "P@10", random_seed=5))
     base = "P@10 by assumed, 90% intervals"
     assert page.captions == [f"{base}, runs 1 to 21", f"{base}, runs 22 to 41"]
     assert page.rows[0] == ["run", "P@10", "90% interval", "possible ranks", "group"]
@@ -178,7 +176,7 @@ def test_many_runs_are_drawn_some_to_a_picture_and_no_column_is_empty():
 
 
 def test_without_a_model_the_intervals_are_those_of_dyn(sampled):
-    page = Page(evaluation_page(sampled, "P@10", model=False, random_seed=5))
+    page = Page(report(sampled, "P@10", estimator="dyn", random_seed=5))
     mean = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="dyn"))
     for row in page.rows[1:]:
         low, high = mean["interval"].sel(run=row[0]).squeeze().to_numpy()
@@ -186,34 +184,34 @@ def test_without_a_model_the_intervals_are_those_of_dyn(sampled):
 
 
 @pytest.mark.parametrize(
-    ("predictor", "model", "use"),
+    ("predictor", "estimator", "use"),
     [
-        (None, False, "gpt; their reliability is estimated from the judgments"),
-        (("recalibrated", "gpt"), False, "gpt; their reliability is estimated from the judgments"),
-        (("external", "gpt"), False, "gpt; taken for the relevance as they are"),
-        (("constant", 0.1), False, "gpt; not used by predictor constant"),
-        ("constant", True, "gpt; their reliability is estimated from the judgments"),
+        (None, "dyn", "gpt; their reliability is estimated from the judgments"),
+        (("recalibrated", "gpt"), "dyn", "gpt; their reliability is estimated from the judgments"),
+        (("external", "gpt"), "dyn", "gpt; taken for the relevance as they are"),
+        (("constant", 0.1), "dyn", "gpt; not used by predictor constant"),
+        ("constant", None, "gpt; their reliability is estimated from the judgments"),
     ],
 )
-def test_the_use_of_labels_is_stated(sampled, predictor, model, use):
+def test_the_use_of_labels_is_stated(sampled, predictor, estimator, use):
     topic = sampled["topic"].to_numpy()[sampled["pair_topic"].to_numpy()]
     pairs = pd.DataFrame({"topic": topic, "document": sampled["document"].to_numpy()})
     labels = pairs.assign(label=1.0 * (pairs.index % 3 == 0))
     labelled = be.add_predictions(sampled, "gpt", labels)
-    options = {"predictor": predictor, "model": model, "draws": 20, "random_seed": 5}
-    assert Page(evaluation_page(labelled, "P@10", **options)).words["Labels"] == use
+    options = {"predictor": predictor, "estimator": estimator, "draws": 20, "random_seed": 5}
+    assert Page(report(labelled, "P@10", **options)).words["Labels"] == use
 
 
 def test_judgments_without_a_design_are_taken_as_they_are_and_unjudged_weight_is_stated(sampled):
     bare = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
-    page = Page(evaluation_page(bare, "P@10", random_seed=5))
+    page = Page(report(bare, "P@10", random_seed=5))
     scores = be.evaluate(bare, "P@10", estimator="assumed")
     lost = be.mean_over_topics(scores)["outside_weight"]
     assert any(
         point.startswith(f"P@10: a weight of {lost.mean().item():.3f} falls on unjudged documents")
         for point in page.points
     )
-    text = evaluation_page(bare, "P@10", random_seed=5)
+    text = report(bare, "P@10", random_seed=5)
     assert "for topics like these" in text and "takes every document without a judgment" in text
 
 
@@ -224,7 +222,7 @@ def test_measures_of_grades_are_combined_too_and_warnings_are_listed_with_the_no
     design = be.designs.pps_strata(graded, budget=60)
     part = be.reveal(graded, design, be.draw(design, random_seed=7))
     notes = ["Noted before."]
-    text = evaluation_page(part, ["nDCG@10", "P@10"], draws=50, notes=notes, random_seed=8)
+    text = report(part, ["nDCG@10", "P@10"], draws=50, notes=notes, random_seed=8)
     page = Page(text)
     assert page.points[0] == "Noted before."
     assert text.count("dyn and the model combined") >= 2
@@ -232,13 +230,13 @@ def test_measures_of_grades_are_combined_too_and_warnings_are_listed_with_the_no
 
 def test_options_are_checked_before_the_work(sampled):
     with pytest.raises(ValueError, match="ci_prob must lie between 0 and 1"):
-        evaluation_page(sampled, "P@10", ci_prob=2.0, random_seed=1)
+        report(sampled, "P@10", ci_prob=2.0, random_seed=1)
     with pytest.raises(ValueError, match="learn_from must be one of design, all, not 'n4'"):
-        evaluation_page(sampled, "P@10", learn_from="n4", random_seed=1)
+        report(sampled, "P@10", learn_from="n4", random_seed=1)
     with pytest.raises(ValueError, match="draws is 0"):
-        evaluation_page(sampled, "P@10", draws=0, random_seed=1)
+        report(sampled, "P@10", draws=0, random_seed=1)
     with pytest.raises(ValueError, match="random_seed is .*; allowed: a whole number, 0 or more"):
-        evaluation_page(sampled, "P@10", random_seed=-1)
+        report(sampled, "P@10", random_seed=-1)
 
 
 def test_labels_are_escaped_in_tables_and_lists():
@@ -253,10 +251,10 @@ def test_runs_without_some_topics_are_noted(sampled):
     runs = be.trec.runs_frame(sampled)
     whole = be.trec.qrels_frame(sampled)
     some = runs[(runs["run"] != "r2") | (runs["topic"].astype(int) < 4)]
-    page = Page(evaluation_page(be.read_collection(whole, some), "P@10", random_seed=5))
+    page = Page(report(be.read_collection(whole, some), "P@10", random_seed=5))
     assert "1 run lacks topics and scores 0 there; r2 lacks most, 12 of 15." in page.points
     none = be.read_collection(whole, runs[runs["topic"].astype(int) < 4])
-    page = Page(evaluation_page(none, "P@10", random_seed=5))
+    page = Page(report(none, "P@10", random_seed=5))
     assert len([point for point in page.points if "lack" in point]) == 1
     assert not any("no run has documents" in point for point in page.points)
 
@@ -272,7 +270,7 @@ def test_runs_without_some_topics_are_noted(sampled):
 )
 def test_what_becomes_of_unjudged_documents_is_stated_as_it_is(sampled, estimator, measure, fate):
     bare = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
-    page = Page(evaluation_page(bare, measure, estimator=estimator, random_seed=5))
+    page = Page(report(bare, measure, estimator=estimator, random_seed=5))
     (note,) = [point for point in page.points if "falls on unjudged documents" in point]
     assert note.endswith(fate) and note.count(";") == fate.count(";")
 
@@ -282,8 +280,8 @@ def test_weight_that_cannot_be_known_is_not_passed_over(sampled, tmp_path):
     listed = be.read_collection(
         tmp_path / "prels", be.trec.runs_frame(sampled), qrels_format="prels"
     )
-    text = evaluation_page(listed, "P@10", random_seed=5)
-    assert text == evaluation_page(listed, "P@10", estimator="stat", random_seed=5)
+    text = report(listed, "P@10", random_seed=5)
+    assert text == report(listed, "P@10", estimator="stat", random_seed=5)
     page = Page(text)
     assert any("documents outside the sampling frame is not known" in x for x in page.points)
 
@@ -296,7 +294,7 @@ def test_scores_without_errors_have_no_ranks(sampled):
     tiny = be.reveal(known, design, selected, unjudged="nonrelevant")
     one = be.select(known, topics=known["topic"].to_numpy()[:1].tolist())
     for few, why in ((tiny, "one judged document to a topic"), (one, "one topic")):
-        text = evaluation_page(few, "P@10", random_seed=5)
+        text = report(few, "P@10", random_seed=5)
         page = Page(text)
         assert f"There are no ranks: from {why} some errors of scores are not known." in page.points
         assert "possible ranks" not in text and len(page.rows) == 6 and page.drawn == 1
@@ -306,8 +304,8 @@ def test_draws_with_replacement_are_not_taken_for_a_pool(sampled):
     whole = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
     design = be.designs.with_replacement(whole, budget=20)
     drawn = be.reveal(whole, design, be.draw(design, random_seed=7))
-    text = evaluation_page(drawn, "P@10", random_seed=5)
-    assert text == evaluation_page(drawn, "P@10", estimator="importance", random_seed=5)
+    text = report(drawn, "P@10", random_seed=5)
+    assert text == report(drawn, "P@10", estimator="importance", random_seed=5)
     mean = be.mean_over_topics(be.evaluate(drawn, "P@10", estimator="importance"))
     shown = {row[0]: row[1] for row in Page(text).rows[1:]}
     assert shown == {run: f"{mean['estimate'].sel(run=run).item():.3f}" for run in shown}
@@ -320,10 +318,7 @@ def test_control_characters_of_names_are_written_as_escapes():
 
 def test_measures_that_only_a_model_scores_have_a_section(sampled):
     options = {"draws": 100, "random_seed": 1}
-    both, alone = (
-        be.reporting.evaluation_page(sampled, one, **options)
-        for one in (["P@10", "RR@10"], "RR@10")
-    )
+    both, alone = (report(sampled, one, **options) for one in (["P@10", "RR@10"], "RR@10"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are on the page
         scores = be.scores(sampled, ["P@10", "RR@10"], estimator="combined", **options)
