@@ -15,7 +15,6 @@ from bayeseval.answers.scoring import (
     COMBINED,
     check_combinable,
     refuse_options_of_collections,
-    with_labels,
 )
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
@@ -23,6 +22,7 @@ from bayeseval.collection.schema import design_parameters, label_names
 from bayeseval.combination import N_CHAINS, UNLIKE, Combination
 from bayeseval.estimators import HAS_COVARIANCE, WITHOUT_DESIGN
 from bayeseval.evaluation import means_with_covariance, scores_by_topic
+from bayeseval.evaluation.problem import reading_labels
 from bayeseval.evaluation.score_tables import GIVEN
 from bayeseval.frame.rankings import Rankings
 from bayeseval.frame.sample import grade_scale
@@ -179,7 +179,7 @@ def report(
     combining = estimator == COMBINED
     if combining:
         check_combinable(sampled, anytime)
-    options = with_labels({"predictor": predictor}, labels)
+    options = {"predictor": reading_labels(predictor, labels)}
     options |= {"estimator": "dyn" if combining else estimator}
     options |= {"relevance_level": relevance_level, "ci_prob": ci_prob}
     fitting = {"learn_from": learn_from, "draws": draws, "random_seed": random_seed}
