@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo       sample, estimate and compare on shipped data (writes demo-output/)"
+	@echo "make demo       write small runs and judgments to try the commands on (demo/)"
 	@echo "make test       the tests, without the slow ones;   make slow: the slow ones"
 	@echo "make bench      speed and memory;                   make notebooks: do they give what they show?"
 	@echo "make lint types ruff and pyright;                   make format: rewrite with ruff"
@@ -75,5 +75,5 @@ format: setup-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 clean:
-	rm -rf .venv demo-output build dist docs/_build docs/generated .pytest_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf .venv demo build dist docs/_build docs/generated .pytest_cache .ruff_cache .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -25,6 +25,7 @@ from .inference import diagnostic_plots, fit, open_fit, save_fit, verdict
 from .measures.own import measure
 from .planning import plan
 from .posterior import posterior_scores, summarize
+from .reporting import report
 from .tidy import to_frame
 from .trec import add_predictions, add_runs, read_collection
 
@@ -64,6 +65,7 @@ __all__ = [
     "read_collection",
     "read_design",
     "read_scores",
+    "report",
     "residual",
     "reveal",
     "save_collection",

@@ -4,7 +4,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -34,7 +34,7 @@ from bayeseval.estimators.counts import CountsMisfit
 from bayeseval.evaluation import differences, evaluate, scores_by_topic
 from bayeseval.evaluation.looks import ONE_LOOK
 from bayeseval.evaluation.means import warn_no_spread
-from bayeseval.evaluation.problem import Problem, check_option
+from bayeseval.evaluation.problem import Problem, check_option, reading_labels
 from bayeseval.evaluation.scores import TopicsUnjudged, topics_said, warn_unranked
 from bayeseval.experiments.replicate import CHUNK, scored_samples
 from bayeseval.experiments.worlds import posterior_worlds
@@ -50,26 +50,27 @@ from bayeseval.uncertainty import anytime_ratio, normal_quantile
 
 Floats = NDArray[np.floating]
 LEAST_SAMPLES = 6  # of all worlds, where a sample takes long
+SAMPLES_OF_WORLD = 4
 DRAWS_OF_PLAN = 200  # of each of a model's chains
 
 
 def plan(
-    collection: xr.DataTree | xr.Dataset,
+    collection_or_scores: xr.DataTree | xr.Dataset,
     measures=None,
     *,
-    budgets: Sequence[int] | None = None,
-    n_topics: Sequence[int] | None = None,
+    budget: int | Sequence[int] | None = None,
+    n_topics: int | Sequence[int] | None = None,
     half_width: float | None = None,
-    population: str = "sample",
-    estimator: str = "dyn",
-    predictor=None,
-    fitted: xr.DataTree | None = None,
-    relevance_level: int = 1,
+    population: Literal["sample", "topics"] = "sample",
+    estimator: Literal["dyn", "stat"] | None = None,
+    labels: str | Sequence[str] | None = None,
     ci_prob: float = 0.9,
     anytime: bool = False,
-    n_worlds: int = 6,
-    n_samples: int = 4,
-    random_seed: int | None = None,
+    relevance_level: int = 1,
+    predictor=None,
+    fitted: xr.DataTree | None = None,
+    n_simulations: int = 24,
+    random_seed: int = 0,
     executor=None,
     keep=None,
 ) -> xr.Dataset:
@@ -77,65 +78,53 @@ def plan(
 
     Of a **sample** (a pilot, with its design) posterior draws of a model of documents are worlds
     whose truth is known. Of a collection **without a design**, such as last year's track, the
-    judgments are that truth, and the judged documents the frame. In each world a
-    :func:`designs.order` is judged to every budget, again and again, and estimated.
-
-    With T topics in the collection and T' planned, errors e of scores and of differences are
+    judgments are that truth. In each world a :func:`designs.order` is judged to every budget, again
+    and again, and estimated. With T topics in the collection and T' planned, errors become
 
     .. math:: e' = \sqrt{(T / T') \left( e^2 + \sigma^2 / T \right)}
 
-    with :math:`\sigma^2` the variance of the true scores (or differences) over topics for
-    ``population="topics"``, 0 for "sample". Half-widths h are :math:`h' = h \sqrt{T / T'}` for
-    "sample", and :math:`e'` times the quantile of Student's t with T' - 1 degrees of freedom for
-    "topics", as :func:`mean_over_topics` makes these intervals.
+    with :math:`\sigma^2` the variance of the true scores over topics for ``population="topics"``, 0
+    for "sample"; half-widths follow as :func:`mean_over_topics` makes these intervals.
 
     Parameters
     ----------
-    collection : DataTree or Dataset
-        With runs and judgments. Topics without a judgment are left out, with a warning. Or scores
-        per topic (:func:`read_scores`), for a plan of the number of topics alone, with
-        ``n_topics``, ``half_width`` and ``ci_prob``.
-    measures, estimator, predictor, relevance_level, ci_prob
-        As for :func:`evaluate`; the estimator is "dyn" or "stat".
-    budgets, n_topics : sequence of int
-        Judgments per topic, and numbers of topics; default: as many as the collection has.
+    collection_or_scores : DataTree or Dataset
+        With runs and judgments. Or scores per topic (:func:`read_scores`), for a plan of the number
+        of topics alone, with ``n_topics``, ``half_width`` and ``ci_prob``.
+    measures, labels, ci_prob, anytime, relevance_level
+        As for :func:`scores`.
+    budget, n_topics : int or sequence of int
+        Judgments per topic, which a collection needs, and numbers of topics; default: as many as
+        there are.
     half_width : float, optional
         Target half-width of the intervals, for ``budget_needed`` or ``topics_needed``.
     population : {"sample", "topics"}
-    anytime : bool
-        Of intervals that hold at every look, for these topics.
-    fitted : DataTree, optional
-        Fit of the model to the sample; default: by ``approximation="laplace"``.
-    n_worlds, n_samples, random_seed : int
-        Worlds and samples of each (with known truth one world with all samples). A collection
-        needs ``budgets`` and ``random_seed``.
+    estimator : {"dyn", "stat"}, optional
+        Of the samples to come; default "dyn". A model would look better than it is in the worlds
+        that it made; measures that only a model scores, such as RR, are planned with it all the
+        same, from six samples of each budget.
+    predictor, fitted
+        Of :func:`evaluate`; a fit of the model to the sample.
+    n_simulations, random_seed : int
+        Samples of each budget, four of each world.
     executor, keep
-        As for :func:`experiments.replicate`; a chunk is up to 20 samples of one world and budget.
+        As for :func:`experiments.replicate`.
 
     Returns
     -------
     Dataset
-        ``half_width`` and ``error`` (measure, budget, n_topics, run): mean half-width of the
-        intervals, and root mean square error; ``coverage`` at one look (measure, budget);
-        ``difference_error`` (measure, budget, n_topics) of two runs, median over pairs;
-        ``detectable``: the difference whose interval excludes 0 four times in five (:math:`z_{.8}`
-        such errors more than its mean half-width, of at most 20 runs and 6 samples); ``judgments``
-        (budget, n_topics) in all; with ``half_width`` also ``budget_needed`` (measure, n_topics),
-        per topic, for the median run, NaN where the largest budget is not enough; with ``anytime``
-        also ``length_ratio`` (budget) to the intervals of a single look. Of scores per topic
-        without budget, coverage and judgments, with ``topics_needed`` (measure) for the median run.
+        ``half_width`` and ``error`` (measure, budget, n_topics, run): mean half-width, and root
+        mean square error; ``coverage`` at one look (measure, budget); ``difference_error``
+        (measure, budget, n_topics) of two runs, and ``detectable``, the difference whose interval
+        excludes 0 four times in five, medians over pairs; ``judgments`` (budget, n_topics) in all;
+        ``budget_needed`` (measure, n_topics) per topic for the median run, NaN where the largest
+        budget is not enough, or for scores per topic ``topics_needed`` (measure); with ``anytime``
+        ``length_ratio`` (budget) to the intervals of a single look.
 
     Raises
     ------
     ValueError
         A pilot that lists its sampled documents alone (prels, probs); a fit without a pilot.
-
-    Notes
-    -----
-    There is no plan for combined scores: in a model's own worlds they look better than they are.
-    Measures that only a model scores, such as RR, are planned from six samples of each budget; from
-    a pilot their errors are those of a model that is right, their intervals have the model's own
-    errors too.
 
     References
     ----------
@@ -147,17 +136,16 @@ def plan(
     >>> collection = be.simulate.urn_collection(
     ...     [0.05, 0.1, 0.2], n_topics=10, prevalence=0.1, random_seed=1
     ... )
-    >>> planned = be.plan(collection, "P@10", budgets=[20, 80], random_seed=2)
-    >>> planned.judgments.values.ravel()
+    >>> be.plan(collection, "P@10", budget=[20, 80]).judgments.values.ravel()
     array([200., 800.])
-    >>> bool(planned.half_width.sel(budget=80).mean() < planned.half_width.sel(budget=20).mean())
-    True
     """
     check_half_width(half_width)
-    if isinstance(collection, xr.Dataset):
-        asked = {"budgets": budgets, "predictor": predictor, "fitted": fitted}
+    if isinstance(collection_or_scores, xr.Dataset):
+        asked = {"budget": budget, "predictor": predictor, "fitted": fitted, "labels": labels}
         refuse_options_of_collections(measures, **asked, anytime=anytime or None)
-        return _of_scores(collection, n_topics, half_width, ci_prob)
+        return _of_scores(collection_or_scores, n_topics, half_width, ci_prob)
+    collection = collection_or_scores
+    estimator = estimator or "dyn"
     _check_request(collection, estimator, fitted)
     check_option(population=population)
     parsed = parse_measures(measures, relevance_level=relevance_level)
@@ -169,23 +157,14 @@ def plan(
         warnings.warn(alone(listed), stacklevel=2)
     check_ci_prob(ci_prob)
     check_whole_numbers(0, random_seed=random_seed)
-    assert random_seed is not None
-    check_whole_numbers(1, n_worlds=n_worlds, n_samples=n_samples)
+    check_whole_numbers(1, n_simulations=n_simulations)
     check_executor(executor)
-    budgets = _increasing("budgets", budgets)
+    budgets = _increasing("budget", budget)
     judged = _judged_topics(collection, population)
-    n_here = judged.size
-    topics = np.array([n_here] if n_topics is None else _increasing("n_topics", n_topics))
-    worlds = [collection]
-    if "design" in collection.children:
-        model = (fitted, relevance_level)
-        worlds = posterior_worlds(collection, measures, *model, n_worlds, random_seed)
-    if n_here < collection.sizes["topic"]:
-        worlds = [select(world, topics=judged.tolist()) for world in worlds]
-    samples = n_samples if len(worlds) > 1 else n_worlds * n_samples
-    options = {"estimator": estimator, "predictor": predictor, "ci_prob": ci_prob}
-    options |= {"relevance_level": relevance_level, "anytime": anytime}
-    request = Request(worlds, label_names(collection), samples, int(random_seed), options)
+    topics = [judged.size] if n_topics is None else _increasing("n_topics", n_topics)
+    options = {"estimator": estimator, "predictor": reading_labels(predictor, labels)}
+    options |= {"ci_prob": ci_prob, "relevance_level": relevance_level, "anytime": anytime}
+    request = Request.of(collection, measures, judged, fitted, n_simulations, random_seed, options)
     with topics_said(), warnings.catch_warnings():
         if "design" in collection.children:  # a world of a model is unlike the pilot's
             warnings.simplefilter("ignore", CountsMisfit)
@@ -194,23 +173,35 @@ def plan(
     if "design" not in collection.children:
         _warn_complete(collection, judged, mean["half"].to_numpy(), budgets)
     mean = mean.sel(measure=[measure.label for measure in parsed])
-    mean["spread"] *= 1.0 / n_here if population == "topics" else 0.0
-    scale = xr.DataArray(n_here / topics, dims="n_topics", coords={"n_topics": topics})
-    result = _planned(mean, scale, population, ci_prob)
-    result["judgments"] = mean["judgments"] / scale
+    result = _of_topics(mean, judged.size, np.array(topics), population, ci_prob, half_width)
     if anytime:
         result["length_ratio"] = mean["length_ratio"]
-    if half_width is not None:
-        judged = mean["judgments"] / n_here
-        result["budget_needed"] = _budget_needed(result["half_width"], judged, half_width)
     attrs = {"estimator": estimator, "population": population, "ci_prob": ci_prob}
-    attrs |= {"n_worlds": len(worlds), "n_samples": samples, "seed": int(random_seed)}
+    attrs |= {"n_worlds": len(request.worlds), "n_samples": request.n_samples}
+    attrs |= {"seed": int(random_seed)} | ({"anytime": 1} if anytime else {})
     attrs |= {} if half_width is None else {"half_width": float(half_width)}
     return result.assign_coords(run_coords(collection)).assign_attrs(attrs)
 
 
+def _of_topics(
+    mean: xr.Dataset, n_here: int, topics: NDArray, population: str, ci_prob: float, half_width
+) -> xr.Dataset:
+    """Plan for numbers of topics, of mean errors on those here."""
+    mean["spread"] *= 1.0 / n_here if population == "topics" else 0.0
+    scale = xr.DataArray(n_here / topics, dims="n_topics", coords={"n_topics": topics})
+    result = _planned(mean, scale, population, ci_prob)
+    result["judgments"] = mean["judgments"] / scale
+    if half_width is not None:
+        needed = _budget_needed(result["half_width"], mean["judgments"] / n_here, half_width)
+        result["budget_needed"] = needed
+    return result
+
+
 def _of_scores(
-    scores: xr.Dataset, n_topics: Sequence[int] | None, half_width: float | None, ci_prob: float
+    scores: xr.Dataset,
+    n_topics: int | Sequence[int] | None,
+    half_width: float | None,
+    ci_prob: float,
 ) -> xr.Dataset:
     """Plan of the number of topics from scores per topic, by those that all runs have."""
     check_ci_prob(ci_prob)
@@ -246,12 +237,14 @@ def _topics_needed(deviation: float, half_width: float, ci_prob: float) -> int:
     return number
 
 
-def _increasing(name: str, numbers: Sequence[int] | None) -> list[int]:
+def _increasing(name: str, numbers: int | Sequence[int] | None) -> list[int]:
     """Different whole numbers from the least."""
-    if numbers is None or isinstance(numbers, int | str) or not len(numbers):
-        raise ValueError(f"{name} must be a list of whole numbers, such as [50, 100]")
+    numbers = [numbers] if isinstance(numbers, int) else numbers
+    if numbers is None or isinstance(numbers, str) or not len(numbers):
+        given = "a whole number, or a list such as [50, 100]"
+        raise ValueError(Message(Option(name), f" must be {given}"))
     for number in numbers:
-        check_whole_numbers(1, **{"budget" if name == "budgets" else name: number})
+        check_whole_numbers(1, **{name: number})
     return sorted({int(number) for number in numbers})
 
 
@@ -325,6 +318,21 @@ class Request(NamedTuple):
     n_samples: int  # of each world
     seed: int
     options: dict
+
+    @classmethod
+    def of(
+        cls, collection, measures, judged, fitted, n_simulations: int, seed: int, options: dict
+    ) -> "Request":
+        """Worlds like a pilot, or the collection, of the judged topics."""
+        worlds = [collection]
+        if "design" in collection.children:
+            number = -(-n_simulations // SAMPLES_OF_WORLD)
+            model = fitted, options["relevance_level"]
+            worlds = posterior_worlds(collection, measures, *model, number, seed)
+        if judged.size < collection.sizes["topic"]:
+            worlds = [select(world, topics=judged.tolist()) for world in worlds]
+        n_samples = -(-n_simulations // len(worlds))
+        return cls(worlds, label_names(collection), n_samples, int(seed), options)
 
     def drawn(
         self, budget: int, place: int, number: int

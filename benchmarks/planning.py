@@ -33,14 +33,14 @@ def contributing(name: str) -> xr.DataTree:
 def compared(name: str) -> pd.DataFrame:
     """Ratios of planned to true, a row for each pilot, budget and measure."""
     collection = contributing(name)
-    true = be.plan(collection, MEASURES, budgets=BUDGETS, n_worlds=1, n_samples=60, random_seed=1)
+    true = be.plan(collection, MEASURES, budget=BUDGETS, n_simulations=60, random_seed=1)
     rows = []
     for pilot in PILOTS:
         design = be.designs.pps_strata(collection, budget=pilot)
         for number in range(N_PILOTS):
             drawn = be.draw(design, random_seed=100 * pilot + number)
             planned = be.plan(
-                be.reveal(collection, design, drawn), MEASURES, budgets=BUDGETS, random_seed=2
+                be.reveal(collection, design, drawn), MEASURES, budget=BUDGETS, random_seed=2
             )
             rows += _rows(planned, true, {"collection": name, "pilot": pilot, "number": number})
     return pd.DataFrame(rows)

@@ -232,10 +232,21 @@ def test_one_seed_gives_one_estimate(sampled):
 
 
 def test_errors_about_these_topics_are_unknown_without_a_design(truth):
-    pairs = be.compare(truth, "P@10", estimator="assumed", population="sample", **FAST)
-    assert pairs.estimate.notnull().all()
-    for name in ("standard_error", "p_value", "p_holm", "p_tukey", "probability_better"):
-        assert pairs[name].isnull().all(), name
+    with pytest.raises(ValueError, match="differences for these topics need estimator"):
+        be.compare(truth, "P@10", estimator="assumed", population="sample", **FAST)
+
+
+def test_a_pair_is_the_one_of_all_pairs_with_its_own_p_value(truth):
+    every = be.compare(truth, "P@10", estimator="assumed", **FAST)
+    pair = be.compare(truth, "P@10", estimator="assumed", pair=("run003", "run001"), **FAST)
+    assert (pair.run_a.item(), pair.run_b.item()) == ("run003", "run001")
+    place = (every.run_a == "run001") & (every.run_b == "run003")
+    one = every.isel(comparison=np.flatnonzero(place))
+    np.testing.assert_allclose(pair.estimate, -one.estimate, atol=1e-12)
+    np.testing.assert_allclose(pair.p_value, one.p_value, atol=1e-12)
+    np.testing.assert_allclose(pair.p_holm, pair.p_value)  # nothing to adjust for
+    np.testing.assert_allclose(pair.probability_better, 1.0 - one.probability_better)
+    np.testing.assert_array_equal(pair.outside_weight_a, one.outside_weight_b)
 
 
 @pytest.mark.parametrize(

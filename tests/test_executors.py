@@ -51,7 +51,7 @@ def replicated(collection, **options):
 
 def planned(collection, **options):
     return be.plan(
-        collection, ["P@10", "RR"], budgets=[20], n_worlds=1, n_samples=22, random_seed=2,
+        collection, ["P@10", "RR"], budget=[20], n_simulations=22, random_seed=2,
         **options,
     )  # fmt: skip
 

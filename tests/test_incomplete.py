@@ -3,7 +3,7 @@
 import pytest
 
 import bayeseval as be
-from bayeseval.reporting import evaluation_page
+from bayeseval.reporting import report
 from bayeseval.residual import rbp_bounds, urn_estimate
 
 GRADES = {"1": {"x": 1, "y": 0}, "2": {"x": 0, "y": 1}}
@@ -16,9 +16,9 @@ ANSWERS = {
     "compare by default": lambda c: be.compare(c, "P@1"),
     "rank": lambda c: be.rank(c, "P@1", estimator="assumed"),
     "covariance": lambda c: be.covariance(c, "P@1", estimator="dyn"),
-    "plan": lambda c: be.plan(c, "P@1", budgets=[2], random_seed=1),
+    "plan": lambda c: be.plan(c, "P@1", budget=[2], random_seed=1),
     "adjust_scores": lambda c: be.adjust_scores(c, ["b"], measures="P@1"),
-    "report": lambda c: evaluation_page(c, "P@1", random_seed=1),
+    "report": lambda c: report(c, "P@1", random_seed=1),
     "dual_runs": lambda c: be.dual_runs(c, random_seed=1),
     "relevance_model": be.models.relevance_model,
     "grade_model": be.models.grade_model,

@@ -25,7 +25,7 @@ def collection():
 
 @pytest.fixture(scope="module")
 def true(collection):
-    return be.plan(collection, MEASURES, budgets=[40, 80], n_worlds=1, n_samples=12, random_seed=4)
+    return be.plan(collection, MEASURES, budget=[40, 80], n_simulations=12, random_seed=4)
 
 
 @pytest.fixture(scope="module")
@@ -89,13 +89,13 @@ def test_a_detectable_difference_is_told_from_none_four_times_in_five(collection
 
 def test_one_run_has_no_difference_to_detect(collection):
     alone = be.select(collection, runs=collection["run"].to_numpy()[:1].tolist())
-    how = {"budgets": [40], "n_worlds": 1, "n_samples": 2, "random_seed": 4}
+    how = {"budget": [40], "n_simulations": 2, "random_seed": 4}
     planned = be.plan(alone, "P@10", **how)
     assert planned["detectable"].isnull().all() and planned["half_width"].notnull().all()
 
 
 def test_a_pilot_says_about_what_larger_samples_are_like(true, pilot):
-    planned = be.plan(pilot, MEASURES, budgets=[40, 80], random_seed=6)
+    planned = be.plan(pilot, MEASURES, budget=[40, 80], random_seed=6)
     assert planned.attrs["n_worlds"] == 6
     for name in ("half_width", "difference_error"):
         one, other = (
@@ -107,7 +107,7 @@ def test_a_pilot_says_about_what_larger_samples_are_like(true, pilot):
 def test_a_plan_says_nothing_of_documents_that_a_model_drew(collection, pilot, monkeypatch):
     monkeypatch.setattr("bayeseval.estimators.counts.fit.DISPERSION", -1.0)  # all counts are unlike
     monkeypatch.setattr("bayeseval.estimators.counts.fit.DEVIATIONS", -np.inf)
-    small = {"budgets": [40], "n_worlds": 1, "n_samples": 1, "random_seed": 1}
+    small = {"budget": [40], "n_simulations": 1, "random_seed": 1}
     be.plan(pilot, "AP", **small)  # a warning is an error
     with pytest.warns(CountsMisfit, match="in bursts"):
         be.plan(collection, "AP", **small)
@@ -116,7 +116,7 @@ def test_a_plan_says_nothing_of_documents_that_a_model_drew(collection, pilot, m
 def test_a_fit_that_is_given_makes_the_worlds(pilot):
     model = be.models.relevance_model(pilot)
     fitted = be.fit(model, approximation="laplace", draws=25, random_seed=7)
-    how = {"budgets": [60], "n_worlds": 3, "n_samples": 2, "random_seed": 8}
+    how = {"budget": [60], "n_simulations": 12, "random_seed": 8}
     given = be.plan(pilot, "P@10", fitted=fitted, **how)
     assert given.attrs["n_worlds"] == 3
     ratio = given["half_width"].mean() / be.plan(pilot, "P@10", **how)["half_width"].mean()
@@ -124,7 +124,7 @@ def test_a_fit_that_is_given_makes_the_worlds(pilot):
 
 
 def test_variances_fall_with_the_number_of_topics(collection):
-    how = {"budgets": [60], "n_topics": [80, 20], "n_worlds": 1, "n_samples": 3, "random_seed": 9}
+    how = {"budget": [60], "n_topics": [80, 20], "n_simulations": 3, "random_seed": 9}
     planned = be.plan(collection, "P@10", **how)
     assert planned["n_topics"].values.tolist() == [20, 80]
     for name in ("half_width", "error", "difference_error", "detectable"):
@@ -134,7 +134,7 @@ def test_variances_fall_with_the_number_of_topics(collection):
 
 
 def test_the_population_of_topics_adds_their_variance(collection):
-    how = {"budgets": [60], "n_topics": [20, 45], "n_worlds": 1, "n_samples": 3, "random_seed": 10}
+    how = {"budget": [60], "n_topics": [20, 45], "n_simulations": 3, "random_seed": 10}
     here = be.plan(collection, "P@10", **how)
     there = be.plan(collection, "P@10", population="topics", **how)
     score = be.evaluate(collection, "P@10", estimator="assumed")["estimate"]
@@ -153,7 +153,7 @@ def test_topics_without_judgments_are_left_out_of_a_plan(collection):
     design = be.designs.pps_strata(few, budget=40)
     pilot = be.reveal(few, design, be.draw(design, random_seed=16))
     runs = be.trec.runs_frame(collection)
-    how = {"budgets": [60], "n_topics": [8, 20], "n_worlds": 2, "n_samples": 2, "random_seed": 17}
+    how = {"budget": [60], "n_topics": [8, 20], "n_simulations": 4, "random_seed": 17}
     for some, more in (
         (
             pilot,
@@ -174,7 +174,7 @@ def test_topics_of_which_a_poisson_sample_has_nothing_count(collection):
     pilot = be.reveal(collection, design, be.draw(design, random_seed=3))
     judged = pilot["judgments/grade"].notnull().to_numpy()
     assert np.unique(pilot["pair_topic"].to_numpy()[judged]).size < 20
-    planned = be.plan(pilot, "P@10", budgets=[30], n_worlds=1, n_samples=2, random_seed=4)
+    planned = be.plan(pilot, "P@10", budget=[30], n_simulations=2, random_seed=4)
     assert planned["judgments"].item() == 600 and planned["n_topics"].item() == 20
 
 
@@ -182,7 +182,7 @@ def test_a_plan_is_made_from_one_sample(collection):
     design = be.designs.pps_strata(collection, budget=40)
     selected = be.draw(design, n_replicates=2, random_seed=17)
     with pytest.raises(ValueError, match="a plan is made from one sample and this collection"):
-        be.plan(be.reveal(collection, design, selected), "P@10", budgets=[50], random_seed=1)
+        be.plan(be.reveal(collection, design, selected), "P@10", budget=[50], random_seed=1)
 
 
 def test_a_pilot_that_lists_its_sampled_documents_alone_is_no_frame_to_plan_for(pilot, tmp_path):
@@ -190,12 +190,12 @@ def test_a_pilot_that_lists_its_sampled_documents_alone_is_no_frame_to_plan_for(
     runs = be.trec.runs_frame(pilot)
     listed = be.read_collection(tmp_path / "prels", runs, qrels_format="prels")
     with pytest.raises(ValueError, match=r"needs the documents that could have been judged"):
-        be.plan(listed, "P@10", budgets=[50], random_seed=1)
+        be.plan(listed, "P@10", budget=[50], random_seed=1)
 
 
 @pytest.mark.parametrize("budget", [15, 60])
 def test_half_widths_over_the_population_of_topics_are_those_of_its_intervals(collection, budget):
-    how = {"budgets": [budget], "n_topics": [1, 20], "n_worlds": 1, "n_samples": 8}
+    how = {"budget": [budget], "n_topics": [1, 20], "n_simulations": 8}
     planned = be.plan(collection, MEASURES, population="topics", random_seed=19, **how)
     assert planned["half_width"].sel(n_topics=1).isnull().all()
     design = be.designs.order(collection, budget=budget, random_seed=0)
@@ -210,14 +210,14 @@ def test_half_widths_over_the_population_of_topics_are_those_of_its_intervals(co
 
 def test_one_topic_says_nothing_of_the_population_of_topics(collection):
     one = be.select(collection, topics=collection["topic"].to_numpy()[:1].tolist())
-    how = {"budgets": [40], "n_worlds": 1, "n_samples": 2, "random_seed": 18}
+    how = {"budget": [40], "n_simulations": 2, "random_seed": 18}
     assert (be.plan(one, "P@10", **how)["error"] > 0).all()
     with pytest.raises(ValueError, match="population='topics' needs 2 topics with judgments"):
         be.plan(one, "P@10", population="topics", **how)
 
 
 def test_nothing_is_uncertain_where_all_is_judged(collection):
-    planned = be.plan(collection, "P@10", budgets=[2000], n_worlds=1, n_samples=2, random_seed=11)
+    planned = be.plan(collection, "P@10", budget=[2000], n_simulations=2, random_seed=11)
     assert (planned["half_width"] == 0).all() and (planned["coverage"] == 1).all()
     assert planned["judgments"].item() == collection["judgments/grade"].notnull().sum()
 
@@ -225,12 +225,12 @@ def test_nothing_is_uncertain_where_all_is_judged(collection):
 def test_a_pilot_whose_design_was_forgotten_is_no_plan(collection, pilot):
     listed = be.trec.qrels_frame(pilot)
     alone = be.read_collection(listed, be.trec.runs_frame(collection))
-    options = {"n_worlds": 1, "n_samples": 1, "random_seed": 1}
+    options = {"n_simulations": 1, "random_seed": 1}
     with pytest.warns(UserWarning, match=r"no plan: \d+% of the retrieved.*be.attach_judgments"):
-        planned = be.plan(alone, "P@10", budgets=[40, 50], **options)
+        planned = be.plan(alone, "P@10", budget=[40, 50], **options)
     assert (planned["half_width"] == 0).all()
-    be.plan(alone, "P@10", budgets=[20], **options)  # leaves something open: no warning
-    be.plan(collection, "P@10", budgets=[1000], **options)  # all is judged
+    be.plan(alone, "P@10", budget=[20], **options)  # leaves something open: no warning
+    be.plan(collection, "P@10", budget=[1000], **options)  # all is judged
 
 
 def test_the_budget_that_is_needed_is_on_a_line_of_the_variance_over_one_by_the_budget():
@@ -252,14 +252,14 @@ def test_the_budget_that_is_needed_is_on_a_line_of_the_variance_over_one_by_the_
 
 def test_a_budget_above_what_there_is_takes_what_there_is(collection):
     documents = collection["judgments/grade"].notnull().sum().item() / collection.sizes["topic"]
-    options = {"half_width": 0.02, "n_worlds": 1, "n_samples": 4, "random_seed": 3}
-    needed = be.plan(collection, "P@10", budgets=[40, 9000], **options)["budget_needed"].item()
+    options = {"half_width": 0.02, "n_simulations": 4, "random_seed": 3}
+    needed = be.plan(collection, "P@10", budget=[40, 9000], **options)["budget_needed"].item()
     assert 40 < needed < documents
 
 
 def test_the_wanted_width_is_met_by_the_budget_that_is_needed(collection):
-    how = {"half_width": 0.07, "n_worlds": 1, "n_samples": 6, "random_seed": 4}
-    planned = be.plan(collection, "P@10", budgets=[40, 80], **how)
+    how = {"half_width": 0.07, "n_simulations": 6, "random_seed": 4}
+    planned = be.plan(collection, "P@10", budget=[40, 80], **how)
     least, most = planned["half_width"].median("run").squeeze(["measure", "n_topics"]).to_numpy()
     needed = planned["budget_needed"].item()
     assert most < 0.07 < least and 40 < needed < 80
@@ -273,7 +273,7 @@ def test_labels_shape_the_worlds_and_the_designs(pilot, collection):
     labels = pd.DataFrame(
         {"topic": topics, "document": documents, "label": np.where(wrong, 1 - grade, grade)}
     )
-    how = {"budgets": [60], "n_worlds": 4, "random_seed": 13}
+    how = {"budget": [60], "n_simulations": 16, "random_seed": 13}
     with_labels = be.plan(be.add_predictions(pilot, "llm", labels), "P@10", **how)
     without = be.plan(pilot, "P@10", **how)
     assert with_labels["half_width"].mean() < 0.9 * without["half_width"].mean()
@@ -282,20 +282,20 @@ def test_labels_shape_the_worlds_and_the_designs(pilot, collection):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budgets": 50}, "budgets must be a list of whole numbers"),
-        ({"budgets": []}, "budgets must be a list of whole numbers"),
-        ({"budgets": [0]}, "budget is 0; allowed: a whole number, 1 or more"),
+        ({"budget": None}, "budget must be a whole number, or a list"),
+        ({"budget": []}, "budget must be a whole number, or a list"),
+        ({"budget": [0]}, "budget is 0; allowed: a whole number, 1 or more"),
         ({"n_topics": [2.5]}, "n_topics is 2.5; allowed: a whole number, 1 or more"),
         ({"half_width": 0.0}, "half_width must be a number above 0, not 0.0"),
         ({"half_width": np.inf}, "half_width must be a number above 0, not inf"),
         ({"estimator": "assumed"}, "a plan is for samples to come, by stat or dyn, not 'assumed'"),
         ({"population": "runs"}, "population must be"),
         ({"measures": "Bpref"}, "Bpref has no posterior scores"),
-        ({"n_worlds": 0}, "n_worlds is 0"),
+        ({"n_simulations": 0}, "n_simulations is 0"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(pilot, options, message):
-    given = {"measures": "P@10", "budgets": [50]} | options
+    given = {"measures": "P@10", "budget": [50]} | options
     with pytest.raises(ValueError, match=message.replace("(", r"\(").replace(")", r"\)")):
         be.plan(pilot, given.pop("measures"), random_seed=1, **given)
 
@@ -306,7 +306,7 @@ def test_measures_of_grades_are_planned_by_a_model_of_grades():
     )
     design = be.designs.pps_strata(graded, budget=40)
     sampled = be.reveal(graded, design, be.draw(design, random_seed=15))
-    how = {"budgets": [50], "n_worlds": 2, "n_samples": 3, "random_seed": 1}
+    how = {"budget": [50], "n_simulations": 6, "random_seed": 1}
     fitted = be.fit(
         be.models.grade_model(sampled), approximation="laplace", draws=2, chains=1, random_seed=1
     )
@@ -319,14 +319,14 @@ def test_runs_alone_are_no_pilot(collection):
     bare = collection.copy()
     del bare["judgments"]
     with pytest.raises(ValueError, match="the collection has no judgments to evaluate"):
-        be.plan(bare, "P@10", budgets=[50], random_seed=1)
+        be.plan(bare, "P@10", budget=[50], random_seed=1)
 
 
 def test_a_fit_without_a_pilot_is_refused(collection, pilot):
     model = be.models.relevance_model(pilot)
     fitted = be.fit(model, approximation="laplace", draws=2, random_seed=7)
     with pytest.raises(ValueError, match="a fit serves plans from a pilot"):
-        be.plan(collection, "P@10", budgets=[50], fitted=fitted, random_seed=1)
+        be.plan(collection, "P@10", budget=[50], fitted=fitted, random_seed=1)
 
 
 def test_labels_of_the_sampled_documents_alone_are_refused(pilot):
@@ -334,13 +334,13 @@ def test_labels_of_the_sampled_documents_alone_are_refused(pilot):
     labels.loc[::5, "label"] = 1 - labels["label"]
     labelled = be.add_predictions(pilot, "llm", labels)
     with pytest.raises(ValueError, match="so that they tell what was sampled"):
-        be.plan(labelled, "P@10", budgets=[50], random_seed=1)
+        be.plan(labelled, "P@10", budget=[50], random_seed=1)
 
 
 @pytest.mark.filterwarnings("ignore:RR@10. no sums of sampled documents:UserWarning")
 def test_measures_that_only_a_model_scores_are_planned_by_its_intervals(collection):
     few = be.select(collection, runs=collection["run"].to_numpy()[:3].tolist())
-    asked = {"budgets": [20, 60], "n_topics": [20, 80], "random_seed": 4}
+    asked = {"budget": [20, 60], "n_topics": [20, 80], "random_seed": 4}
     planned = be.plan(few, ["RR@10", "P@10"], **asked)
     assert planned["measure"].values.tolist() == ["RR@10", "P@10"]
     by_dyn = be.plan(few, "P@10", **asked)

@@ -91,7 +91,7 @@ def _unpooled_runs(collection: xr.DataTree, runs: Sequence[str] | None) -> NDArr
                 "a run that did not has contributed = False"
             )
         return unpooled
-    unpooled = named_positions(collection, "run", runs, "runs_unpooled")
+    unpooled = named_positions(collection, "run", runs, "unpooled")
     if contributed[unpooled].any():
         first = collection["run"].to_numpy()[unpooled[np.argmax(contributed[unpooled])]]
         raise ValueError(

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,10 +18,11 @@ from bayeseval.adjustment.algorithms import (
     without_errors,
 )
 from bayeseval.adjustment.pool import BASES, Pool, judged_pairs, judged_pool, rescored
-from bayeseval.collection import check_collection, pair_positions
+from bayeseval.collection import check_collection, pair_positions, select
 from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import named_positions, without_judgment
 from bayeseval.collection.schema import describe_pair
+from bayeseval.evaluation import evaluate, mean_over_topics
 from bayeseval.evaluation.scores import warn_unranked
 from bayeseval.frame.rankings import Rankings, pair_mask
 from bayeseval.frame.sample import grade_scale
@@ -34,24 +35,23 @@ from bayeseval.trec.frames import checked_frame
 # A share of unjudged documents in the pool, from which on algorithm 1 warns. Pools of real
 # collections have small holes (runs cut, unreadable documents), which change the biases little.
 SHARE_UNJUDGED = 0.1
+N_BOOT = 1000
 
 
 def adjust_scores(
     collection: xr.DataTree,
-    runs_unpooled: Sequence[str] | None = None,
-    *,
-    common_topics: Sequence[str] | None = None,
     measures: Any = "RBP(p=0.8)@10",
+    *,
+    unpooled: Sequence[str] | None = None,
+    common_topics: Sequence[str] | None = None,
     pool_depth: int = 10,
-    base: str = "nonrelevant",
-    leave_out: str = "run",
-    judged_before: xr.DataArray | pd.DataFrame | None = None,
     relevance_level: int = 1,
-    gain=None,
-    missing_topics: str = "zero",
-    n_boot: int = 1000,
-    random_seed: int | None = None,
     ci_prob: float = 0.9,
+    base: Literal["nonrelevant", "condensed"] = "nonrelevant",
+    leave_out: Literal["run", "team"] = "run",
+    judged_before: xr.DataArray | pd.DataFrame | None = None,
+    gain=None,
+    missing_topics: Literal["zero", "skip"] = "zero",
 ) -> xr.Dataset:
     r"""Mean scores of unpooled runs, adjusted for pooling bias.
 
@@ -65,64 +65,55 @@ def adjust_scores(
     ----------
     collection : DataTree
         Runs and judgments; ``contributed`` says which runs made the pool.
-    runs_unpooled : list of str, optional
+    measures : as for ``evaluate``
+        Linear measures or ratios.
+    unpooled : list of str, optional
         Runs to adjust. Default: all that did not contribute.
     common_topics : list of str, optional
         Topics on which the documents of the unpooled runs were judged to the pool depth as well.
-    measures : as for ``evaluate``
-        Linear measures or ratios.
     pool_depth : int
         Ranks that each run puts into the pool.
+    relevance_level, ci_prob, gain, missing_topics
+        As for ``evaluate``.
     base : {"nonrelevant", "condensed"}
         The unpooled score: unjudged documents count as non-relevant, or leave the ranking.
     leave_out : {"run", "team"}
         Whether pooled runs leave one by one or with all runs of their team (algorithm 1).
     judged_before : bool DataArray (pair,) or DataFrame (topic, document), optional
-        Judgments for the unpooled scores, Q in the paper. Default: all judgments, except those of
-        documents that only runs which did not contribute return down to the pool depth.
-    relevance_level, gain, missing_topics, n_boot, random_seed, ci_prob
-        As for ``evaluate`` and ``adjust_by_topics``.
+        Judgments for the unpooled scores. Default: all judgments, except those of documents that
+        only runs which did not contribute return down to the pool depth.
 
     Returns
     -------
     Dataset (measure, run)
         ``unadjusted``, ``adjustment``, ``adjusted``, ``standard_error``, ``interval``; ``helps``, 1
-        where the standard error of a is below abs(a) (condition 6), else 0, NaN where no error is
-        known; ``confidence`` that adjusting makes the error smaller. With common topics also the
-        variables of ``adjust_by_topics``; without, ``bias`` (measure, run, left_out) of each pooled
-        run, and ``adjustment_error``, the standard error of their mean.
+        where the standard error of a is below abs(a), else 0, NaN where no error is known;
+        ``confidence`` that adjusting makes the error smaller. With common topics also the variables
+        of ``adjust_by_topics``; without, ``bias`` (measure, run, left_out) of each pooled run,
+        ``adjustment_error`` of their mean, and ``outside_weight`` on unjudged documents.
 
     Raises
     ------
     ValueError
         Fewer than two pooled runs, no unpooled run, another measure, judgments sampled at random.
 
-    Notes
-    -----
-    Estimand: the mean score of r, had its documents been judged to the pool depth on all topics.
-    Algorithm 2: the common topics are a simple random sample; the estimate is unbiased for every
-    run, unless documents of r are unjudged on them. Algorithm 1: unbiased only where r comes from
-    the population of the pooled runs; the error is that of predicting the bias of one more.
-
     References
     ----------
     W. Webber and L. A. F. Park, "Score adjustment for correction of pooling bias", SIGIR 2009,
-    doi:10.1145/1571941.1572018.
+    doi:10.1145/1571941.1572018. The page *methods* says when it is unbiased.
 
     Examples
     --------
     >>> import pandas as pd, bayeseval as be
-    >>> rankings = {"a": "pqx", "b": "qrx", "new": "psy"}
-    >>> runs = pd.DataFrame(
-    ...     [(run, "1", d, -i) for run, ds in rankings.items() for i, d in enumerate(ds)],
-    ...     columns=["run", "topic", "document", "score"],
+    >>> collection = be.simulate.urn_collection(
+    ...     [0.05, 0.1, 0.2], n_topics=10, prevalence=0.1, random_seed=1
     ... )
-    >>> qrels = pd.DataFrame({"topic": "1", "document": list("pqr"), "grade": [1, 1, 1]})
-    >>> table = pd.DataFrame({"run": ["a", "b", "new"], "contributed": [True, True, False]})
-    >>> collection = be.read_collection(qrels, runs, run_table=table)
-    >>> adjusted = be.adjust_scores(collection, measures="P@2", pool_depth=2)
-    >>> adjusted.unadjusted.item(), adjusted.adjusted.item()
-    (0.5, 0.75)
+    >>> rows = be.trec.runs_frame(collection)
+    >>> table = {"run": ["run001", "run002", "run003"], "contributed": [True, True, False]}
+    >>> qrels = be.trec.qrels_frame(collection)
+    >>> both = be.read_collection(qrels, rows, run_table=pd.DataFrame(table))
+    >>> be.adjust_scores(both, "P@5", pool_depth=5).run.values.tolist()
+    ['run003']
     """
     check_collection(collection, "rankings", "judgments")
     parsed = parse_measures(
@@ -130,39 +121,20 @@ def adjust_scores(
     )
     check_adjusted(parsed)
     _check_request(collection, base, leave_out)
-    pool = judged_pool(collection, runs_unpooled, pool_depth)
+    pool = judged_pool(collection, unpooled, pool_depth)
     _warn_topics(collection, missing_topics)
-    scoring = {
-        "base": base,
-        "relevance_level": relevance_level,
-        "gain": gain,
-        "missing_topics": missing_topics,
-    }
+    scoring = {"relevance_level": relevance_level, "gain": gain, "missing_topics": missing_topics}
+    scoring["base"] = base
     before = _judged_before(collection, pool, judged_before)
     if common_topics is None:
-        group = _groups(collection, pool, leave_out)
         _warn_fully_judged(collection, pool, judged_before is None or before, pool_depth)
         _warn_shallow_pool(collection, pool, before, pool_depth)
-        scores = rescored(collection, pool.unpooled_runs, before[None], measures, **scoring)
-        scores = scores.isel(replicate=0)
-        known = scores.notnull()
-        bias = left_out_bias(collection, pool, group, before, known, measures, **scoring)
-        unadjusted = scores.mean("topic", skipna=True)
-        result = adjusted_by_runs(unadjusted, bias, group, ci_prob=ci_prob)
+        result = _left_out(collection, pool, before, leave_out, measures, scoring, ci_prob)
     else:
         common = _common_mask(collection, common_topics)
-        informed = _informed_runs(collection, pool, before, common, pool_depth)
-        _warn_unjudged_documents(collection, pool, common, pool_depth, informed)
-        true, unadjusted = _two_scores(collection, pool, before, measures, scoring)
-        options = {"n_boot": n_boot, "random_seed": random_seed, "ci_prob": ci_prob}
-        result = adjusted_by_topics(true, unadjusted, common, **options)
-        unjudged = _unjudged_topics(collection, pool, before, parsed, pool_depth)
-        unseen = informed & _unseen(result, true, unadjusted, unjudged & ~common)
-        _warn_no_spread(unseen, base)
-        result = without_errors(result, ~informed | unseen)
-        result["common_mean_error"] = result["common_mean_error"].where(informed)
-    labels = [measure.label for measure in parsed]
-    return result.assign_coords(measure=labels).assign_attrs(
+        of_topics = (collection, pool, pool_depth, before, common, measures, parsed)
+        result = _by_topics(*of_topics, scoring, ci_prob)
+    return result.assign_coords(measure=[measure.label for measure in parsed]).assign_attrs(
         algorithm=1 if common_topics is None else 2,
         leave_out=leave_out if common_topics is None else "",
         base=base,
@@ -172,6 +144,51 @@ def adjust_scores(
         n_judged=int(pool.judged.size),
         ci_prob=ci_prob,
     )
+
+
+def _left_out(
+    collection, pool: Pool, before, leave_out: str, measures, scoring: dict, ci_prob: float
+) -> xr.Dataset:
+    """Algorithm 1: the bias of pooled runs that are left out in turn."""
+    group = _groups(collection, pool, leave_out)
+    scores = rescored(collection, pool.unpooled_runs, before[None], measures, **scoring)
+    scores = scores.isel(replicate=0)
+    bias = left_out_bias(collection, pool, group, before, scores.notnull(), measures, **scoring)
+    unadjusted = scores.mean("topic", skipna=True)
+    result = adjusted_by_runs(unadjusted, bias, group, ci_prob=ci_prob)
+    alone = select(collection, runs=collection["run"].to_numpy()[pool.unpooled_runs])
+    plain = {name: value for name, value in scoring.items() if name != "base"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # given before
+        mean = mean_over_topics(evaluate(alone, measures, estimator="assumed", **plain))
+    weight = mean["outside_weight"].transpose("measure", "run").to_numpy()
+    return result.assign(outside_weight=(("measure", "run"), weight))
+
+
+def _by_topics(
+    collection,
+    pool: Pool,
+    pool_depth: int,
+    before,
+    common: xr.DataArray,
+    measures,
+    parsed: list[Measure],
+    scoring: dict,
+    ci_prob: float,
+) -> xr.Dataset:
+    """Algorithm 2: the bias of each unpooled run on the common topics."""
+    informed = _informed_runs(collection, pool, before, common, pool_depth)
+    _warn_unjudged_documents(collection, pool, common, pool_depth, informed)
+    true, unadjusted = _two_scores(collection, pool, before, measures, scoring)
+    result = adjusted_by_topics(
+        true, unadjusted, common, n_boot=N_BOOT, random_seed=0, ci_prob=ci_prob
+    )
+    unjudged = _unjudged_topics(collection, pool, before, parsed, pool_depth)
+    unseen = informed & _unseen(result, true, unadjusted, unjudged & ~common)
+    _warn_no_spread(unseen, scoring["base"])
+    result = without_errors(result, ~informed | unseen)
+    result["common_mean_error"] = result["common_mean_error"].where(informed)
+    return result
 
 
 def _common_mask(collection: xr.DataTree, topics) -> xr.DataArray:

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Literal
 
 import numpy as np
 import xarray as xr
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 from bayeseval.answers.enough import with_more_judgments
 from bayeseval.answers.scoring import (
     COMBINED,
+    check_errors,
     default_estimator,
     refuse_options_of_collections,
     scores,
-    with_labels,
+    summed_and_listed,
 )
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_seed, check_whole_numbers
@@ -41,6 +43,7 @@ from bayeseval.rounding import ROUNDING, ratio
 from bayeseval.significance import holm, share_at_least, student_p, tukey_randomised, upper_tail
 from bayeseval.uncertainty import at_one_look, normal_quantile
 
+OF_DYN = ("population", "topic_groups", "labels", "predictor", "relevance_level", "random_seed")
 DIMS = ("measure", "comparison")
 N_DRAWS = 10_000  # of the joint distribution of the errors, for Tukey's adjustment
 
@@ -52,72 +55,64 @@ def compare(
     measures=None,
     *,
     estimator: str | None = None,
+    labels: str | Sequence[str] | None = None,
     reference: str | None = None,
-    population: str | None = None,
+    pair: tuple[str, str] | None = None,
+    population: Literal["sample", "topics"] | None = None,
+    topic_groups: Groups | None = None,
     ci_prob: float = 0.9,
     equivalence: float | Mapping[str, float] | None = None,
     anytime: bool = False,
-    labels: str | Sequence[str] | None = None,
-    prior: str | None = None,
+    relevance_level: int = 1,
+    prior: Literal["normal", "flat"] | None = None,
     n_permutations: int = 10_000,
     random_seed: int = 0,
-    topic_groups: Groups | None = None,
     **options,
 ) -> xr.Dataset:
     r"""Differences between all pairs of runs, or of all runs from one, with their uncertainty.
 
-    For the population of topics (the default for ``assumed`` and whatever has no design covariance)
-    the scores are paired by topic: Student's t. For these topics (the default for ``stat`` and
-    ``dyn``) the error is the design's of the difference, since both runs share judged documents
-    (:func:`mean_over_topics`). For other estimators it is unknown (NaN).
+    For the population of topics the scores are paired by topic: Student's t. For these topics the
+    error is the design's of the difference, since both runs share judged documents.
 
     Parameters
     ----------
     collection_or_scores : DataTree or Dataset
         Collection; scores per topic (:func:`read_scores`, :func:`evaluate`), whose topics are the
         sample; or combined scores or posterior draws, which have no tests.
-    measures, estimator, labels
-        As for :func:`scores`; by "combined" there are no tests either.
+    measures, estimator, labels, population, topic_groups, anytime, relevance_level
+        As for :func:`scores`, with the same defaults; by "combined" there are no tests.
     reference : str, optional
         Compare every run with this one; by default all pairs.
-    population : {"sample", "topics"}, optional
+    pair : tuple of str, optional
+        Compare the first of these two runs with the second; a model learns from all runs.
     ci_prob : float
         Coverage of each interval by itself.
     equivalence : float or mapping of measure to float, optional
         Largest difference, in the units of the measure, that has no practical meaning.
-    anytime : bool
-        Intervals and p values that hold at every look, as for :func:`scores`.
     prior : {"normal", "flat"}, optional
         Of ``probability_better``; see :func:`rankings.rank_probabilities`.
-    n_permutations : int
-        Of the randomised test; its p values are no smaller than 1 / (1 + n_permutations).
-    random_seed : int
-        Of the permutations and draws, and of the estimator.
-    topic_groups : mapping, Series or DataArray of topic to group, optional
-        As for :func:`mean_over_topics`; the randomised test shuffles groups as a whole.
+    n_permutations, random_seed : int
+        Of the randomised test; the seed also of the draws and the estimator.
     **options
-        Of :func:`evaluate` (over these topics: ``predictor``, ``relevance_level``, ``gain``,
-        ``denominator``).
+        Of :func:`evaluate`.
 
     Returns
     -------
     Dataset (measure, comparison)
-        Coords ``run_a`` and ``run_b``; ``estimate`` (mean score of a less that of b),
-        ``standard_error`` with ``degrees_of_freedom``, ``interval``; ``probability_better`` (a is
-        truly better; of one look); ``standardised`` (difference over the standard deviation of the
-        differences over topics); ``p_value`` (two-sided, of no difference), ``p_holm`` and
-        ``p_tukey`` (adjusted for the comparisons of the measure: by Holm's step-down, and by the
-        largest difference: for topics by randomisation, for the sample by the joint normal
-        distribution of the errors). With ``equivalence``: ``probability_equivalent``,
-        ``p_equivalence`` (the larger of two one-sided p values) and ``equivalent``. With
-        ``anytime`` and a ``reference``: ``more_judgments``, about how many more documents of each
-        topic until a is known to be worse than b by more than the ``equivalence``, or not to be.
+        Coords ``run_a`` and ``run_b``; ``estimate`` (a less b), ``standard_error`` with
+        ``degrees_of_freedom``, ``interval``; ``probability_better`` (a is truly better; of one
+        look); ``standardised`` (difference over its standard deviation over topics); ``p_value``
+        (two-sided), ``p_holm`` and ``p_tukey`` (adjusted for the comparisons of the measure). With
+        ``equivalence``: ``probability_equivalent``, ``p_equivalence`` (the larger of two one-sided
+        p values) and ``equivalent``. By "combined" ``length_ratio`` to the intervals of ``dyn``.
+        With ``anytime`` and a ``reference`` or ``pair``: ``more_judgments``, about how many more
+        documents of each topic until a is known to be worse than b by more than the
+        ``equivalence``, or not to be.
 
     Raises
     ------
     ValueError
-        As :func:`evaluate`; an unknown run or prior; fewer than two runs; for the population of
-        topics scores on fewer than two.
+        As :func:`evaluate`; an unknown run or prior; fewer than two runs, or two topics.
 
     References
     ----------
@@ -130,14 +125,13 @@ def compare(
     >>> collection = be.simulate.urn_collection(
     ...     [0.05, 0.06, 0.5], n_topics=20, prevalence=0.1, random_seed=1
     ... )
-    >>> pairs = be.compare(collection, "P@10", estimator="assumed", n_permutations=999)
-    >>> pairs.run_a.values.tolist(), pairs.run_b.values.tolist()
-    (['run001', 'run001', 'run002'], ['run002', 'run003', 'run003'])
+    >>> pairs = be.compare(collection, "P@10", reference="run003")
     >>> (pairs.p_tukey < 0.05).values
-    array([[False,  True,  True]])
+    array([[ True,  True]])
     """
     _check_request(reference, prior, n_permutations, random_seed)
-    of_draws = {"reference": reference, "ci_prob": ci_prob, "equivalence": equivalence}
+    compared = {"reference": reference, "pair": pair}
+    of_draws = {**compared, "ci_prob": ci_prob, "equivalence": equivalence}
     over = {"population": population, "topic_groups": topic_groups, "anytime": anytime}
     source = collection_or_scores
     if isinstance(source, xr.Dataset):
@@ -153,12 +147,13 @@ def compare(
     else:
         check_collection(source, "rankings", "judgments")
         estimator = estimator or default_estimator(source, measures, anytime)
+        options |= {"labels": labels, "relevance_level": relevance_level}
+        options["random_seed"] = random_seed
+        check_errors("differences", population, estimator)
         if estimator == COMBINED:
-            asked = over | {"random_seed": random_seed, "labels": labels, **options}
-            return _combined(source, measures, asked, prior=prior, **of_draws)
-        options = with_labels(options, labels) | {"random_seed": random_seed}
+            return _combined(source, measures, over | options, prior=prior, **of_draws)
         of_pairs = partial(differences, source, measures, estimator=estimator, **options)
-    pairs = compared_pairs(source["run"].to_numpy(), reference)
+    pairs = compared_pairs(source["run"].to_numpy(), **compared)
     all_pairs = _turned(compared_pairs(source["run"].to_numpy()), pairs[1])
     every = of_pairs(pairs=all_pairs, ci_prob=ci_prob, **over)
     tests = {"prior": prior or "normal", "n_permutations": n_permutations}
@@ -166,7 +161,7 @@ def compare(
         every, pairs, all_pairs, random_seed, **of_draws, anytime=anytime,
         topic_groups=topic_groups, **tests,
     )  # fmt: skip
-    if not anytime or reference is None or isinstance(source, xr.Dataset):
+    if not anytime or not (reference or pair) or isinstance(source, xr.Dataset):
         return result
     limit = 0.0 if equivalence is None else result["equivalence"]
     return with_more_judgments(result, source, abs(result["estimate"] + limit))
@@ -179,6 +174,7 @@ def _with_tests(
     random_seed: int,
     *,
     reference: str | None,
+    pair: tuple[str, str] | None,
     ci_prob: float,
     equivalence,
     anytime: bool,
@@ -188,7 +184,8 @@ def _with_tests(
 ) -> xr.Dataset:
     """Differences of the compared ``pairs``, of those ``every`` pair has, with their tests."""
     n_runs = int(max(all_pairs[0].max(), all_pairs[1].max())) + 1
-    found = every.isel(comparison=np.isin(all_pairs[1], pairs[1]))
+    is_compared = np.isin(all_pairs[0], pairs[0]) & np.isin(all_pairs[1], pairs[1])
+    found = every.isel(comparison=is_compared)
     _check_topics(found)
     margins = equivalence_margins(equivalence, found["measure"].to_numpy())
     estimate, error, freedom = _arrays(found)
@@ -218,16 +215,39 @@ def _with_tests(
 
 
 def _combined(
-    collection: xr.DataTree, measures, options, *, reference, ci_prob, equivalence, prior
+    collection: xr.DataTree, measures, options, *, reference, pair, ci_prob, equivalence, prior
 ) -> xr.Dataset:
     """Differences of scores by design and model combined, which are made with ``options``."""
-    compared_pairs(collection["run"].to_numpy(), reference)  # refused before the fit
-    parsed = parse_measures(measures, relevance_level=options.get("relevance_level", 1))
+    compared = compared_pairs(collection["run"].to_numpy(), reference, pair)  # before the fit
+    parsed = parse_measures(measures, relevance_level=options["relevance_level"])
     equivalence_margins(equivalence, np.array([measure.label for measure in parsed]))
     both = scores(collection, measures, estimator=COMBINED, ci_prob=ci_prob, **options)
-    return compare_draws(
-        both, reference=reference, ci_prob=ci_prob, equivalence=equivalence, prior=prior
+    asked = {"reference": reference, "pair": pair, "equivalence": equivalence, "prior": prior}
+    result = compare_draws(both, ci_prob=ci_prob, **asked)
+    weight = both["outside_weight"].reset_coords(drop=True)
+    for side in "ab":
+        own = weight.sel(run=result[f"run_{side}"].to_numpy()).drop_vars("run")
+        result[f"outside_weight_{side}"] = own.rename(run="comparison")
+    summed = summed_and_listed(parsed)[0]
+    if not summed:
+        return result
+    known = {name: value for name, value in options.items() if name in OF_DYN}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the scores have warned
+        alone = differences(
+            collection, summed, estimator="dyn", pairs=compared, ci_prob=ci_prob, **known
+        )
+    return result.assign(length_ratio=_length_ratio(result, alone))
+
+
+def _length_ratio(result: xr.Dataset, alone: xr.Dataset) -> xr.DataArray:
+    """Length of intervals over that of ``dyn`` alone; infinite where dyn alone is certain."""
+    length, of_dyn = (
+        one["interval"].diff("ci_bound").isel(ci_bound=0, drop=True) for one in (result, alone)
     )
+    of_dyn = of_dyn.reindex(measure=result["measure"])
+    ratio = length / of_dyn.where(of_dyn > 0)
+    return ratio.where((of_dyn != 0) | (length <= 0), np.inf)
 
 
 def _tested(

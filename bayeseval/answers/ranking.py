@@ -2,16 +2,16 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import xarray as xr
 
 from bayeseval.answers.scoring import (
     COMBINED,
+    check_errors,
     default_estimator,
     refuse_options_of_collections,
     scores,
-    with_labels,
 )
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_seed
@@ -24,7 +24,6 @@ from bayeseval.evaluation import (
 )
 from bayeseval.evaluation.differences import without_defaults
 from bayeseval.evaluation.topic_groups import Groups, check_groups
-from bayeseval.messages import Message, Option
 from bayeseval.rankings.rank_probabilities import rank_probabilities
 from bayeseval.rankings.rank_sets import check_top, rank_sets
 
@@ -36,13 +35,15 @@ def rank(
     measures=None,
     *,
     estimator: str | None = None,
+    labels: str | Sequence[str] | None = None,
     top: int | None = None,
-    simultaneous: bool = True,
+    population: Literal["sample", "topics"] | None = None,
+    topic_groups: Groups | None = None,
     ci_prob: float = 0.9,
     anytime: bool = False,
-    population: str | None = None,
-    prior: str | None = None,
-    topic_groups: Groups | None = None,
+    relevance_level: int = 1,
+    simultaneous: bool = True,
+    prior: Literal["normal", "flat"] | None = None,
     random_seed: int = 0,
     **options,
 ) -> xr.Dataset:
@@ -56,22 +57,16 @@ def rank(
     collection_or_scores : DataTree or Dataset
         A collection as for :func:`scores`; or scores with their errors: combined ones, those per
         topic of :func:`evaluate` and :func:`read_scores`, or posterior draws.
-    measures : str, object or list
-        As for :func:`evaluate`; of a collection alone.
-    estimator, population
-        As for :func:`scores`.
+    measures, estimator, labels, population, topic_groups, anytime, relevance_level
+        As for :func:`scores`, with the same defaults.
     top : int, optional
         Also the runs that may be among the best ``top``.
-    simultaneous : bool
-        Sets of ranks that hold for all runs at once, or for each by itself.
     ci_prob : float
         Probability that the sets cover the true ranks.
-    anytime : bool
-        Sets that hold at every look while an order is judged, by ``stat`` or ``dyn``.
+    simultaneous : bool
+        Sets of ranks that hold for all runs at once, or for each by itself.
     prior : {"normal", "flat"}, optional
         As for :func:`rankings.rank_probabilities`.
-    topic_groups : mapping, Series or DataArray of topic to group, optional
-        As for :func:`mean_over_topics`.
     random_seed : int
         Of the draws.
     **options
@@ -102,13 +97,14 @@ def rank(
     how: dict[str, Any] = {"ci_prob": ci_prob, "random_seed": random_seed}
     if isinstance(collection_or_scores, xr.Dataset):
         known = mean = collection_or_scores
-        asked = {"estimator": estimator, "population": population, **options}
-        refuse_options_of_collections(measures, **asked)
+        asked = {"estimator": estimator, "population": population, "labels": labels}
+        refuse_options_of_collections(measures, **asked, **options)
         how["topic_groups"] = topic_groups
     else:
         check_collection(collection_or_scores, "rankings", "judgments")
         check_top(top, collection_or_scores.sizes["run"])
         asked = {"estimator": estimator, "population": population, "topic_groups": topic_groups}
+        asked |= {"labels": labels, "relevance_level": relevance_level}
         known, mean, errors = _evidence(
             collection_or_scores, measures, ci_prob, anytime, random_seed, **asked, **options
         )
@@ -122,7 +118,8 @@ def rank(
     )
     about = {name: mean[name] for name in ABOUT if name in mean and "topic" not in mean[name].dims}
     found = found.assign(about).assign_attrs(prior=chances.attrs.get("prior", ""))
-    return found.assign_attrs(population=mean.attrs.get("population", "topics"))
+    named = {"estimator": mean.attrs.get("estimator", "")}
+    return found.assign_attrs(named, population=mean.attrs.get("population", "topics"))
 
 
 def _evidence(
@@ -135,7 +132,6 @@ def _evidence(
     estimator: str | None,
     population: str | None,
     topic_groups: Groups | None,
-    labels: str | Sequence[str] | None = None,
     **options,
 ) -> tuple[xr.Dataset, xr.Dataset, dict[str, Any]]:
     """Scores with errors, their means, and options of :func:`rank_sets` that hold the errors."""
@@ -143,24 +139,17 @@ def _evidence(
     if estimator == COMBINED:
         asked = {"population": population, "topic_groups": topic_groups, "anytime": anytime}
         asked |= {"ci_prob": ci_prob, "random_seed": random_seed, "estimator": estimator}
-        mean = scores(collection, measures, labels=labels, **asked, **options)
+        mean = scores(collection, measures, **asked, **options)
         return mean, mean, {}
     over = population or default_population(estimator)
     check_groups(topic_groups, over, collection["topic"].to_numpy())
-    options = with_labels(options, labels) | {"estimator": estimator, "ci_prob": ci_prob}
+    options |= {"estimator": estimator, "ci_prob": ci_prob}
     if over == "sample" and estimator in HAS_COVARIANCE:
         options = without_defaults(options, "ranks count")
         mean = means_with_covariance(collection, measures, anticipated=True, **options)
         known = mean.drop_vars("covariance")
         return known, known, {"covariance": mean["covariance"]}
-    if over == "sample":
-        raise ValueError(
-            Message(
-                "ranks for these topics need ",
-                Option("estimator", " or ".join(HAS_COVARIANCE)),
-                f", not '{estimator}'",
-            )
-        )
+    check_errors("ranks", over, estimator)
     known = evaluate(collection, measures, **options)
     asked = {"population": "topics", "topic_groups": topic_groups, "anytime": anytime}
     mean = mean_over_topics(known, ci_prob=ci_prob, **asked)

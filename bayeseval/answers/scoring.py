@@ -2,17 +2,18 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import xarray as xr
 
 from bayeseval.answers.enough import check_half_width, with_more_judgments
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_whole_numbers
-from bayeseval.collection.labels import asked_labels
 from bayeseval.combination.scores import DRAWS, Combination
+from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.evaluation import evaluate, mean_over_topics, means_with_covariance
-from bayeseval.evaluation.problem import check_option
+from bayeseval.evaluation.problem import check_option, reading_labels
 from bayeseval.evaluation.topic_groups import Groups, check_groups
 from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.frame.sample import grade_scale
@@ -31,14 +32,14 @@ def scores(
     measures=None,
     *,
     estimator: str | None = None,
-    population: str | None = None,
-    ci_prob: float = 0.9,
     labels: str | Sequence[str] | None = None,
+    population: Literal["sample", "topics"] | None = None,
+    topic_groups: Groups | None = None,
+    ci_prob: float = 0.9,
     anytime: bool = False,
     half_width: float | None = None,
     per_topic: bool = False,
     relevance_level: int = 1,
-    topic_groups: Groups | None = None,
     random_seed: int | None = None,
     learn_from: str | Sequence[str] = "design",
     draws: int = DRAWS,
@@ -122,8 +123,10 @@ def scores(
     check_collection(collection, "rankings", "judgments")
     check_half_width(half_width)
     anytime = anytime or half_width is not None
-    options = with_labels(options, labels)
-    options["relevance_level"] = relevance_level
+    if anytime and per_topic:
+        why = ": intervals of topics are of one look; leave out "
+        raise ValueError(Message(Option("per_topic"), why, Option("anytime")))
+    options |= {"labels": labels, "relevance_level": relevance_level}
     estimator = estimator or default_estimator(collection, measures, anytime)
     if estimator == COMBINED:
         over: dict[str, Any] = {"ci_prob": ci_prob, "population": population or "sample"}
@@ -154,13 +157,6 @@ def scores(
     return with_topics(mean, found if per_topic else None)
 
 
-def with_labels(options: dict[str, Any], labels: str | Sequence[str] | None) -> dict[str, Any]:
-    """Options of :func:`evaluate`, whose predictor reads labels where some are named."""
-    if labels is None:
-        return options
-    return options | {"predictor": (options.get("predictor") or "pooled", asked_labels(labels))}
-
-
 def default_estimator(collection: xr.DataTree, measures, anytime: bool = False) -> str:
     """The estimator for a collection's design: "combined" for what has combined scores."""
     children = collection.children
@@ -172,7 +168,51 @@ def default_estimator(collection: xr.DataTree, measures, anytime: bool = False) 
     if Frame.of(collection).lists_sampled_alone:
         return "stat"
     modelled = all(measure.kind in BY_RELEVANCE for measure in parse_measures(measures))
-    return COMBINED if modelled and not anytime else "dyn"
+    grades = collection["judgments/grade"].to_numpy()
+    alike = len(np.unique(grades[grades == grades] > 0)) < 2  # a model has nothing to learn from
+    if anytime or alike or not modelled or _drawn_once(collection):
+        return "dyn"
+    return COMBINED
+
+
+def _drawn_once(collection: xr.DataTree) -> bool:
+    """Whether one document was drawn of a topic, which gives ``dyn`` no standard error."""
+    design = collection["design"].to_dataset()
+    if "stratum_sample_size" not in design:
+        return False
+    number = design["stratum_sample_size"].to_numpy()
+    partly = number < design["stratum_size"].to_numpy()
+    topic = design["stratum_topic"].to_numpy()[partly]
+    return bool((np.bincount(topic, weights=number[partly], minlength=1) == 1).any())
+
+
+def check_combinable(collection: xr.DataTree, anytime: bool = False) -> None:
+    """Refuse, before any estimate, what ``dyn`` and a model of documents cannot be combined for."""
+    asked = Option("estimator", COMBINED)
+    if anytime:
+        why = ": scores of design and model combined are of one look; "
+        raise ValueError(Message(Option("anytime"), why, Option("estimator", "dyn"), " has it"))
+    scheme = None
+    if "design" in collection.children:
+        scheme = collection["design"].attrs.get("scheme")
+    if scheme not in BY_CHANCE:
+        design = Option("design", text="be.attach_judgments")
+        found = "" if scheme is None else f", and this one is {scheme}"
+        why = f") of a random sample (stratified or Poisson){found}"
+        raise ValueError(Message(asked, " needs the design (", design, why))
+    if Frame.of(collection).lists_sampled_alone:
+        why = (
+            " predicts every document that could have been sampled, and these judgments list the "
+            "sampled ones alone; take "
+        )
+        raise ValueError(Message(asked, why, Option("estimator", "stat")))
+
+
+def check_errors(what: str, population: str | None, estimator: str) -> None:
+    """Refuse these topics for an estimator whose errors no design gives."""
+    if population == "sample" and estimator not in (COMBINED, *HAS_COVARIANCE):
+        known = Option("estimator", " or ".join(HAS_COVARIANCE))
+        raise ValueError(Message(f"{what} for these topics need ", known, f", not '{estimator}'"))
 
 
 def refuse_options_of_collections(measures, **options: object) -> None:
@@ -207,6 +247,7 @@ def _combined(
     *,
     relevance_level: int,
     predictor=None,
+    labels=None,
     **unknown: object,
 ) -> tuple[xr.Dataset, xr.Dataset | None]:
     """Scores by ``dyn`` and models, of means and, where these are asked for, of topics.
@@ -215,9 +256,7 @@ def _combined(
     no sums of sampled documents estimate are the model's alone.
     """
     has_it = "; ", Option("estimator", "dyn"), " has it"
-    if over.pop("anytime"):
-        why = ": scores of design and model combined are of one look"
-        raise ValueError(Message(Option("anytime"), why, *has_it))
+    check_combinable(collection, over.pop("anytime"))
     if unknown:
         why = f" has no option {', '.join(unknown)}"
         raise ValueError(Message(Option("estimator", COMBINED), why, *has_it))
@@ -229,7 +268,7 @@ def _combined(
     parsed = parse_measures(
         measures, relevance_level=relevance_level, grades=grade_scale(collection)
     )
-    options = {"predictor": predictor, "relevance_level": relevance_level}
+    options = {"predictor": reading_labels(predictor, labels), "relevance_level": relevance_level}
     summed, listed = summed_and_listed(parsed)
     mean = None
     if summed:
@@ -237,8 +276,8 @@ def _combined(
         mean = means_with_covariance(collection, summed, estimator="dyn", **asked)
     if listed:
         warnings.warn(alone(listed), stacklevel=4)
-    labels = [measure.label for measure in parsed]
-    found = Combination.of(collection, mean, labels, **options, **over, **fitting)
+    names = [measure.label for measure in parsed]
+    found = Combination.of(collection, mean, names, **options, **over, **fitting)
     if found.contradiction:
         warnings.warn(
             f"{found.contradiction}; the intervals of dyn do not rest on it", stacklevel=4

@@ -2,18 +2,17 @@
 
 import os
 import warnings
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.notes import note_depth, note_missing_topics, outside_shares
-from bayeseval.cli.options import DataFrame, Dataset, DataTree, Rankings, Table, grouped
+from bayeseval.cli.notes import note_missing_topics, outside_shares
+from bayeseval.cli.options import DataFrame, Dataset, DataTree, Table, grouped
 from bayeseval.cli.output import check_outputs, note, working, write_result
-from bayeseval.cli.reading import ORDER, input_files, ordered_files, read_columns
+from bayeseval.cli.reading import ORDER, input_files, ordered_files
 from bayeseval.cli.tables import (
     COLUMNS,
     add_cells,
@@ -37,24 +36,13 @@ Measures = Annotated[
     ),
 ]
 CommonTopics = Annotated[
-    str | None, typer.Option(help="Topics where unpooled runs were judged too: a file, or a,b,c.")
-]
-CommonQrels = Annotated[
     str | None,
-    typer.Option(help="Judgments of common topics, with the unpooled runs; QRELS: without."),
+    typer.Option(
+        help="Topics where the unpooled runs were judged too: a,b,c, or a file of these, or the "
+        "judgments of these topics (QRELS is without them then)."
+    ),
 ]
 PoolDepth = Annotated[int, typer.Option(help="Ranks of each run that went into the pool.")]
-Base = Annotated[
-    Literal["nonrelevant", "condensed"],
-    typer.Option(help="Unjudged documents: non-relevant, or removed from the ranking."),
-]
-LeaveOut = Annotated[
-    Literal["run", "team"], typer.Option(help="Without common topics: leave out runs, or teams.")
-]
-Teams = Annotated[
-    Path | None, typer.Option(help="CSV with the columns run and team, for --leave-out team.")
-]
-Interval = Annotated[Literal["t", "bootstrap"], typer.Option(help="Intervals with common topics.")]
 EXTRA = ["unadjusted", "adjustment", "helps", "confidence"]
 
 
@@ -63,20 +51,11 @@ def adjust(
     qrels: option.Qrels,
     runs: option.Runs,
     unpooled: Unpooled,
-    rankings: Rankings,
-    negative_grades: option.NegativeGrades = "unjudged",
     measure: Measures = None,
     common_topics: CommonTopics = None,
-    common_qrels: CommonQrels = None,
     pool_depth: PoolDepth = 10,
-    base: Base = "nonrelevant",
-    leave_out: LeaveOut = "run",
-    teams: Teams = None,
-    interval: Interval = "t",
-    seed: option.Seed = None,
-    ci_prob: option.CiProb = 0.9,
-    missing_topics: option.MissingTopics = "zero",
     relevance_level: option.RelevanceLevel = 1,
+    ci_prob: option.CiProb = 0.9,
     format: option.ScoreFormat = None,
     output: option.OutputFile = None,
 ) -> None:
@@ -90,53 +69,34 @@ def adjust(
     """
     from bayeseval.adjustment.scores import check_adjusted
     from bayeseval.measures.names import parse_measures
-    from bayeseval.trec.sources import expanded
 
     written = option.output_format(format, output)
     measures = measure or ["RBP(p=0.8)@10"]
     parsed = parse_measures(measures, relevance_level=relevance_level)
     check_adjusted(parsed)
-    _check_options(common_topics or common_qrels, leave_out, teams, interval)
-    pooled = {os.path.realpath(str(path)) for path in expanded(runs, "run")}
-    for path in expanded(unpooled, "run"):
-        if os.path.realpath(str(path)) in pooled:
-            raise ValueError(f"{path} is both a RUN and --unpooled; name it as one of the two")
-    topic_file = _topic_file(common_topics)
-    read = input_files([qrels, common_qrels], [*runs, *unpooled], [topic_file, teams])
-    check_outputs({"--output": output}, read)
-    seed = option.checked_seed(seed)
+    _check_runs(runs, unpooled)
+    file = _file(common_topics)
+    check_outputs({"--output": output}, input_files([qrels], [*runs, *unpooled], [file]))
     with ordered_files():
-        before, judged, more = _judgments(qrels, common_qrels, negative_grades)
-        table = None if teams is None else read_columns(teams, "run", "team")
-        options = asdict(rankings) | {"run_table": table, "negative_grades": negative_grades}
-        collection = be.read_collection(judged, runs, **options)
-        collection = be.add_runs(
-            collection, unpooled, contributed=False, on_duplicate=rankings.on_duplicate
-        )
+        before, common = _plain_qrels(qrels), _common_judgments(file)
+        judged = before if common is None else _joined(before, common, qrels, str(file))
+        collection = be.read_collection(judged, runs)
+        collection = be.add_runs(collection, unpooled, contributed=False)
+    topics = _topics(common_topics, file) if common is None else common["topic"].unique().tolist()
+    _check_topics(common_topics, topics, collection)
+    how = {"pool_depth": pool_depth, "relevance_level": relevance_level, "ci_prob": ci_prob}
     with working("adjusting"):
         result = be.adjust_scores(
             collection,
-            common_topics=_topics(common_topics, more, collection),
-            measures=measures,
-            pool_depth=pool_depth,
-            base=base,
-            leave_out=leave_out,
-            judged_before=None if more is None else before,
-            relevance_level=relevance_level,
-            missing_topics=missing_topics,
-            n_boot=1000 if interval == "bootstrap" else 0,
-            random_seed=seed,
-            ci_prob=ci_prob,
+            measures,
+            common_topics=topics,
+            judged_before=None if common is None else before,
+            **how,
         )
-    note_depth(collection, rankings.depth, result["measure"].to_numpy())
-    note_missing_topics(collection, zero=missing_topics == "zero")
-    _note_adjustment(collection, result, seed if interval == "bootstrap" else None)
-    deeper = [one.label for one in parsed if one.cutoff is None or one.cutoff > pool_depth]
-    given = {"relevance_level": relevance_level, "missing_topics": missing_topics}
-    _note_unknown(collection, result, measures, deeper, given)
-    if interval == "bootstrap":
-        result["interval"] = result["bootstrap_interval"]
-    about = {"algorithm": result.attrs["algorithm"], "base": base}
+    note_missing_topics(collection)
+    _note_adjustment(collection, result)
+    _note_unknown(result, [m.label for m in parsed if m.cutoff is None or m.cutoff > pool_depth])
+    about = {"algorithm": result.attrs["algorithm"], "base": result.attrs["base"]}
     about |= {"pool_depth": pool_depth, "ci_prob": ci_prob}
     shared = written in ("json", "trec_eval")  # which are those of evaluate
     rows = _rows(result)
@@ -144,65 +104,75 @@ def adjust(
     write_result(text, output)
 
 
-def _check_options(common, leave_out: str, teams: Path | None, interval: str) -> None:
-    """Refuse options that would have no effect, and teams that are not known."""
-    if common and leave_out != "run":
-        raise ValueError("--leave-out does not go with common topics; leave out one of the two")
-    if not common and interval != "t":
-        raise ValueError("--interval bootstrap resamples common topics; give --common-topics")
-    if (leave_out == "team") != (teams is not None):
-        raise ValueError("--leave-out team and --teams go together; give both or neither")
+def _check_runs(runs: list[str], unpooled: list[str]) -> None:
+    """Refuse a file that is both pooled and not."""
+    from bayeseval.trec.sources import expanded
+
+    pooled = {os.path.realpath(str(path)) for path in expanded(runs, "run")}
+    for path in expanded(unpooled, "run"):
+        if os.path.realpath(str(path)) in pooled:
+            raise ValueError(f"{path} is both a RUN and --unpooled; name it as one of the two")
 
 
-def _topic_file(given: str | None) -> Path | None:
+def _file(given: str | None) -> Path | None:
     """File of common topics, where one is named; a long list of topics is no name of a file."""
     file = expanded_path(given or "")
     return file if given and os.path.isfile(file) else None
 
 
-def _topics(given: str | None, more: DataFrame | None, collection: DataTree) -> list[str] | None:
-    """Common topics: those named, else those of the common judgments, else none."""
+def _common_judgments(file: Path | None) -> DataFrame | None:
+    """Judgments of common topics; None where a file only lists the topics."""
+    if file is None:
+        return None
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+        if all(len(line.replace(",", " ").split()) < 2 for line in lines):
+            return None
+    except UnicodeDecodeError:  # a compressed file
+        pass
+    return _plain_qrels(str(file))
+
+
+def _topics(given: str | None, file: Path | None) -> list[str] | None:
+    """Common topics that a file or the option lists, if any."""
     if given is None:
-        return None if more is None else more["topic"].drop_duplicates().tolist()
-    file = _topic_file(given)
-    if file is not None:
-        return file.read_text(encoding="utf-8").split()
-    labels = [label.strip() for label in given.split(",") if label.strip()]
-    like_a_path = Path(given).suffix or len(Path(given).parts) > 1
-    if like_a_path and not set(labels) & set(collection["topic"].to_numpy().tolist()):
+        return None
+    text = given if file is None else file.read_text(encoding="utf-8")
+    return [label for label in text.replace(",", " ").split() if label]
+
+
+def _check_topics(given: str | None, topics: list[str] | None, collection: DataTree) -> None:
+    """Refuse the name of a file that is not there."""
+    like_a_path = given and (Path(given).suffix or len(Path(given).parts) > 1)
+    if like_a_path and not set(topics or []) & set(collection["topic"].to_numpy().tolist()):
         raise ValueError(f"--common-topics: '{given}' is neither a file nor topics of QRELS")
-    return labels
 
 
-def _judgments(qrels: str, common_qrels: str | None, negative_grades: str) -> tuple:
-    """Judgments of the pool, all judgments, and those of the common topics alone, if any."""
+def _joined(before: DataFrame, common: DataFrame, qrels: str, file: str) -> DataFrame:
+    """Judgments of the pool and of the common topics, which must not contradict each other."""
     import pandas as pd
 
-    first = _plain_qrels(qrels, negative_grades)
-    if common_qrels is None:
-        return first, first, None
-    more = _plain_qrels(common_qrels, negative_grades)
     pairs = ["topic", "document"]
-    both = first.merge(more, on=pairs, suffixes=("", "_common"))
+    both = before.merge(common, on=pairs, suffixes=("", "_common"))
     unjudged = both["grade"].isna() & both["grade_common"].isna()
     differing = both[(both["grade"] != both["grade_common"]) & ~unjudged]
     if len(differing):
         row = differing.iloc[0]
         raise ValueError(
-            f"{common_qrels}: topic '{row['topic']}' document '{row['document']}' has grade "
+            f"{file}: topic '{row['topic']}' document '{row['document']}' has grade "
             f"{row['grade_common']}, and {row['grade']} in {qrels}; a document judged in both "
             "needs the same grade"
         )
-    return first, pd.concat([first, more]).drop_duplicates(pairs), more
+    return pd.concat([before, common]).drop_duplicates(pairs)
 
 
-def _plain_qrels(path: str, negative_grades: str) -> DataFrame:
+def _plain_qrels(path: str) -> DataFrame:
     """Judgments of a file, where more fields can only be a run's: no option reads them."""
     from bayeseval.trec.qrels import FieldsIgnored
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        judgments = be.trec.qrels_frame(be.read_collection(path, negative_grades=negative_grades))
+        judgments = be.trec.qrels_frame(be.read_collection(path))
     for warning in caught:
         message = warning.message
         if isinstance(message, FieldsIgnored):
@@ -211,7 +181,7 @@ def _plain_qrels(path: str, negative_grades: str) -> DataFrame:
     return judgments
 
 
-def _note_adjustment(collection: DataTree, result: Dataset, seed: int | None) -> None:
+def _note_adjustment(collection: DataTree, result: Dataset) -> None:
     """Say what the adjustment rests on, and for how many runs it helps."""
     pooled = counted(int(collection["contributed"].to_numpy().sum()), "pooled run")
     unpooled = counted(result.sizes["run"], "unpooled run")
@@ -220,7 +190,7 @@ def _note_adjustment(collection: DataTree, result: Dataset, seed: int | None) ->
     if by_topics:
         n_common = int(result["n_common"].max())
         basis = f"{counted(n_common, 'common topic')} of {int(result['n_topics'].max())}"
-    note(f"{unpooled} beside {pooled}, {basis}" + ("" if seed is None else f", seed {seed}"))
+    note(f"{unpooled} beside {pooled}, {basis}")
     outside, judged = result.attrs["judged_outside_pool"], result.attrs["n_judged"]
     if outside:
         note(
@@ -245,9 +215,7 @@ def _note_adjustment(collection: DataTree, result: Dataset, seed: int | None) ->
         )
 
 
-def _note_unknown(
-    collection: DataTree, result: Dataset, measures: list[str], deeper: list[str], options: dict
-) -> None:
+def _note_unknown(result: Dataset, deeper: list[str]) -> None:
     """Say which measures look beyond the pool, and how much of the unpooled runs is unjudged."""
     if deeper:
         note(
@@ -255,14 +223,7 @@ def _note_unknown(
             "pool (--pool-depth); adjusted scores are those of a run judged as deep as pooled "
             "ones, whose deeper unjudged documents count as non-relevant"
         )
-    if result.attrs["algorithm"] != 1:
-        return
-    unpooled = be.select(collection, runs=result["run"].to_numpy())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # adjust_scores has warned
-        scores = be.evaluate(unpooled, measures, estimator="assumed", **options)
-        shares = outside_shares(be.mean_over_topics(scores)["outside_weight"])
-    if shares:
+    if "outside_weight" in result and (shares := outside_shares(result["outside_weight"])):
         note(
             f"weight of unpooled runs on unjudged documents, mean over runs: {shares}; the "
             "interval is for runs like the pooled ones"
@@ -284,7 +245,7 @@ def _table(rows: DataFrame, about: dict) -> Table:
     """A line for each run and measure."""
     by = "pooled runs left out" if about["algorithm"] == 1 else "common topics"
     level = percent(about["ci_prob"])
-    title = f"adjusted by {by} ({about['base']}), {level} intervals"
+    title = f"adjusted by {by}, {level} intervals"
     numbers = ("unadjusted", "adjustment", "adjusted", "interval", "confidence")
     table = new_table(title, ("run", "measure"), numbers)
     for row in rows.to_dict("records"):

@@ -38,14 +38,14 @@ application = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-# the command as one would type it, on the files of `demo --files demo` and those of sample
+# the command as one would type it, on the files of demo and those of sample
 RUNS = "'demo/runs/*'"
 UNPOOLED = "--unpooled 'demo/new/*' --pool-depth 5"
-SAMPLED = f"judged.qrels {RUNS} --design design.nc --estimator dyn"
+SAMPLED = f"judged.qrels {RUNS} --design design.nc"
 EXAMPLES = {
     "adjust": f"bayeseval adjust demo/pool.qrels {RUNS} {UNPOOLED} -m P@5",
     "compare": f"bayeseval compare {SAMPLED} -m P@10 --reference run021",
-    "demo": "bayeseval demo --files demo",
+    "demo": "bayeseval demo --output demo",
     "doctor": f"bayeseval doctor demo/pool.qrels {RUNS} 'demo/new/*'",
     "evaluate": f"bayeseval evaluate {SAMPLED} -m P@10 -m map --sort map",
     "fit": f"bayeseval fit judged.qrels {RUNS} --design design.nc -m P@10 --output fit",

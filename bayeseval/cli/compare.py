@@ -2,7 +2,6 @@
 
 import math
 import warnings
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +9,7 @@ import typer
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.notes import (
-    note_depth,
+    note_estimator,
     note_lengths,
     note_missing_topics,
     note_no_error,
@@ -22,31 +21,22 @@ from bayeseval.cli.options import (
     DataTree,
     Estimated,
     Judged,
-    Rankings,
+    Source,
     Table,
     grouped,
 )
 from bayeseval.cli.output import note, working, write_result
-from bayeseval.cli.reading import (
-    COMBINED,
-    check_combinable,
-    check_level,
-    check_measures,
-    check_population,
-    combined,
-    estimate_options,
-    given_scores,
-    groups_of_topics,
-    read_judged,
-)
+from bayeseval.cli.reading import asked_of, measure_labels, over_topics, read_source
 from bayeseval.cli.tables import (
     OVER,
+    about,
     add_cells,
     as_rows,
     interval_cell,
     interval_title,
     new_table,
     number_cell,
+    p_cell,
 )
 from bayeseval.messages import counted, percent
 
@@ -58,17 +48,21 @@ EQUIVALENCE = ["probability_equivalent", "p_equivalence", "equivalent"]
 
 @grouped
 def compare(
-    qrels: option.Qrels,
-    runs: option.Runs,
-    measure: option.Measures,
-    estimated: Estimated,
+    source: Source,
     judged: Judged,
-    rankings: Rankings,
-    scores: option.Scores = None,
+    estimated: Estimated,
     reference: Annotated[
         str | None, typer.Option(help="Compare every run with this one.", show_default="all pairs")
     ] = None,
-    population: option.ComparedPopulation = None,
+    pair: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="A B",
+            help="Compare run A with run B alone; a model still learns from all RUNs.",
+            show_default=False,
+        ),
+    ] = None,
+    population: option.Population = None,
     topic_groups: option.TopicGroups = None,
     equivalence: Annotated[
         float | None, typer.Option(help="Largest difference of no practical importance.")
@@ -77,15 +71,14 @@ def compare(
         bool,
         typer.Option(
             "--fail-if-worse",
-            help="Exit code 3 if a run is worse than the --reference: if its interval lies below "
-            "0, or below minus --equivalence. Of many comparisons some fail by chance: raise "
-            "--ci-prob. Combined intervals are valid on average over runs, those of dyn for each. "
-            "With --anytime it may be asked often: 0 if every interval lies above that limit "
-            "(a run as good as the reference needs --equivalence), 3 worse, 2 not yet known.",
+            help="Exit code 3 if a run is worse than the --reference, or A of --pair than B: if "
+            "its interval lies below 0, or below minus --equivalence. Of many comparisons some "
+            "fail by chance: raise --ci-prob. Combined intervals are valid on average over runs, "
+            "those of dyn for each. With --anytime it may be asked often: 0 if every interval lies "
+            "above that limit (a run as good as the reference needs --equivalence), 3 worse, 2 not "
+            "yet known.",
         ),
     ] = False,
-    prior: option.Prior = None,
-    seed: Annotated[int, typer.Option(help="Seed of estimator, permutations and draws.")] = 0,
     format: option.TidyFormat = None,
     output: option.OutputFile = None,
 ) -> None:
@@ -97,136 +90,71 @@ def compare(
     scores have no tests: standardised, p values and equivalent are empty.
 
     In tables P(a > b) is probability_better, which rests on a prior that is estimated from all
-    pairs (--prior; two runs say almost nothing about it) and is of one look, and size is
-    standardised: the difference over the standard deviation of the topics' differences.
+    pairs (two runs say almost nothing about it) and is of one look, and size is standardised: the
+    difference over the standard deviation of the topics' differences.
     """
-    from bayeseval.estimators import HAS_COVARIANCE
-
     written = option.output_format(format, output)
-    combining, ci_prob = estimated.estimator == COMBINED, estimated.ci_prob
-    if fail_if_worse and reference is None:
+    if fail_if_worse and reference is None and pair is None:
         raise ValueError(
-            "--fail-if-worse needs the run that others may not fall behind; give it by --reference"
+            "--fail-if-worse needs the run that others may not fall behind; give it by --reference "
+            "or --pair"
         )
-    groups = groups_of_topics(topic_groups)
-    asked: dict[str, Any] = {"reference": reference, "ci_prob": ci_prob, "equivalence": equivalence}
-    if scores:
-        asked |= {"prior": prior, "random_seed": seed, "topic_groups": groups}
-        given = given_scores(scores, measure, output, topic_groups)
-        rows = _of_scores(given, asked, written, output)
-        return _fail_if_worse(rows, equivalence or 0.0, anytime=False) if fail_if_worse else None
-    check_measures(measure, estimated.relevance_level, estimated.estimator)
-    check_population(population, estimated.estimator)
-    options = estimate_options(estimated, judged)
-    collection = read_judged(qrels, runs, judged, rankings, output, topic_groups)
-    check_level(collection, estimated.relevance_level, measure)
-    if combining:
-        over = {"population": population or "sample", "topic_groups": groups}
-        pairs, mean = _combined(collection, measure, estimated, options, asked, over, prior, seed)
-    else:
-        asked |= {"population": population, "prior": prior, "random_seed": seed}
-        asked["anytime"] = estimated.anytime
-        with working("comparing"):
-            pairs = be.compare(collection, measure, topic_groups=groups, **asked, **options)
-        if options["estimator"] in HAS_COVARIANCE:  # the weight is that of the frame
-            options |= {"estimator": "stat", "predictor": None, "denominator": "topic"}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # compare has warned
-            mean = be.mean_over_topics(be.evaluate(collection, measure, **options))
-    note_depth(collection, rankings.depth, pairs["measure"].to_numpy())
-    note_missing_topics(collection, zero=estimated.missing_topics == "zero")
-    _note_errors(pairs, collection.sizes["run"])
-    note_outside_weight(mean)
-    weights = {
-        f"outside_weight_{side}": mean["outside_weight"]
-        .sel(run=pairs[f"run_{side}"])
-        .reset_coords(drop=True)
-        for side in "ab"
-    }
-    about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob", "prior")}
-    about |= {"seed": seed} | ({"learn_from": estimated.learn_from} if combining else {})
-    about |= {"anytime": True} if estimated.anytime else {}
+    if not source.scores:
+        measure_labels(source.measure, estimated.relevance_level, estimated.estimator)
+    over: dict[str, Any] = over_topics(source, population, topic_groups)
+    data: Any = read_source(source, judged, output, topic_groups)
+    with working("comparing"):
+        asked = asked_of(source, judged, estimated) | over
+        pairs = be.compare(data, **asked, reference=reference, pair=pair, equivalence=equivalence)
+    if not source.scores:
+        note_estimator(estimated.estimator, pairs)
+        note_missing_topics(data)
+        note_outside_weight(_weights(pairs))
+    _note_errors(pairs, data.sizes["run"])
     columns = COLUMNS if equivalence is None else COLUMNS + EQUIVALENCE
     columns = [*columns, "more_judgments"] if "more_judgments" in pairs else columns
     # a posterior has no tests, whose columns are empty
-    rows = be.to_frame(pairs.assign(weights)).assign(estimator=estimated.estimator)
-    rows = rows.reindex(columns=columns)
+    rows = be.to_frame(pairs).assign(estimator=pairs.attrs["estimator"]).reindex(columns=columns)
     if "more_judgments" in rows:
         rows = rows.astype({"more_judgments": "Int64"})
-    if estimated.estimator == "assumed":
+    if pairs.attrs["estimator"] == "assumed":
         _warn_reversible(rows)
-    write_result(as_rows(rows, about, written, _table), output)
+    write_result(as_rows(rows, about(pairs), written, _table), output)
     if fail_if_worse:
         _fail_if_worse(rows, equivalence or 0.0, anytime=estimated.anytime)
-        _check_something_relevant(collection, measure, estimated.relevance_level)
+        if not source.scores:
+            _check_something_relevant(data, pairs)
 
 
-def _of_scores(given: Dataset, asked: dict, written: str, output: Path | None) -> DataFrame:
-    """Differences of scores of another tool as rows, which are written."""
-    with working("comparing"):
-        pairs = be.compare(given, **asked)
-    _note_errors(pairs, given.sizes["run"])
-    about = {name: pairs.attrs[name] for name in ("estimator", "population", "ci_prob", "prior")}
-    about["seed"] = asked["random_seed"]
-    columns = COLUMNS if asked["equivalence"] is None else COLUMNS + EQUIVALENCE
-    rows = be.to_frame(pairs).assign(estimator=about["estimator"]).reindex(columns=columns)
-    write_result(as_rows(rows, about, written, _table), output)
-    return rows
+def _weights(pairs: Dataset) -> Dataset:
+    """Weight (measure, run) outside the frame of the runs that are compared."""
+    import xarray as xr
 
-
-def _combined(
-    collection: DataTree,
-    measure: list[str],
-    estimated: Estimated,
-    options: dict[str, Any],
-    asked: dict[str, Any],
-    over: dict[str, Any],
-    prior: str | None,
-    seed: int,
-) -> tuple[Dataset, Dataset]:
-    """Differences of scores by design and model combined, and the scores."""
-    import numpy as np
-
-    from bayeseval.answers.scoring import summed_and_listed
-    from bayeseval.evaluation import compared_pairs
-    from bayeseval.measures.names import parse_measures
-    from bayeseval.rankings.comparisons import equivalence_margins
-
-    compared_pairs(collection["run"].to_numpy(), asked["reference"])  # refused before the fit
-    equivalence_margins(asked["equivalence"], np.array(measure))
-    check_combinable(collection, measure, options["relevance_level"])
-    scores = combined(collection, measure, estimated, options, seed, **over)
-    pairs = be.rankings.compare_draws(scores, prior=prior, **asked)
-    parsed = parse_measures(measure, relevance_level=estimated.relevance_level)
-    summed = summed_and_listed(parsed)[0]
-    if summed:
-        alone = asked | over | {"equivalence": None}
-        by_dyn = be.compare(collection, summed, **alone, **options)
-        note_differences(pairs.sel(measure=summed), by_dyn)
-    return pairs, scores
-
-
-def note_differences(pairs: Dataset, by_dyn: Dataset) -> None:
-    """Say how long the intervals of differences are, and which differences dyn knows better."""
-    length, of_dyn = (
-        one["interval"].diff("ci_bound").isel(ci_bound=0, drop=True) for one in (pairs, by_dyn)
-    )
-    ratio = length / of_dyn.where(of_dyn > 0)
-    note_lengths(ratio.median("comparison"), "median of the differences")
-    ratio = ratio.where((of_dyn > 0) | (length <= 0), float("inf"))  # dyn is certain, and dyn alone
-    longer = ratio.max("measure").fillna(0.0).to_numpy()
-    number, worst = int((longer > 1.25).sum()), int(longer.argmax())
-    if number:
-        pair = " and ".join(str(pairs[name].to_numpy()[worst]) for name in ("run_a", "run_b"))
-        note(
-            f"dyn knows {number} of {counted(longer.size, 'difference')} better, most that of "
-            f"{pair} (its interval is {1.0 / longer[worst]:.2f} times as long): take --estimator "
-            "dyn for such pairs"
-        )
+    sides = [
+        pairs[f"outside_weight_{side}"]
+        .drop_vars(["run_a", "run_b"])
+        .rename(comparison="run")
+        .assign_coords(run=pairs[f"run_{side}"].to_numpy())
+        for side in "ab"
+    ]
+    weight = xr.concat(sides, "run").drop_duplicates("run")
+    known = {"outside_weight": weight, "estimate": xr.zeros_like(weight)}
+    return xr.Dataset(known, attrs=pairs.attrs)
 
 
 def _note_errors(pairs: Dataset, n_runs: int) -> None:
-    """Say which differences have no error, and of two runs that their prior says little."""
+    """Say how long intervals are, which differences have no error, and what the prior rests on."""
+    if "length_ratio" in pairs:
+        note_lengths(pairs["length_ratio"].median("comparison"), "median of the differences")
+        longer = pairs["length_ratio"].max("measure").fillna(0.0).to_numpy()
+        number, worst = int((longer > 1.25).sum()), int(longer.argmax())
+        if number:
+            names = " and ".join(str(pairs[name].to_numpy()[worst]) for name in ("run_a", "run_b"))
+            note(
+                f"dyn knows {number} of {counted(longer.size, 'difference')} better, most that of "
+                f"{names} (its interval is {1.0 / longer[worst]:.2f} times as long): take "
+                "--estimator dyn for such pairs"
+            )
     if pairs.attrs["population"] == "sample":
         note_no_error(pairs)
     elif "n_topics" in pairs and (pairs["n_topics"] == 1).any():
@@ -237,7 +165,7 @@ def _note_errors(pairs: Dataset, n_runs: int) -> None:
         note(
             "P(a > b) rests on a prior of the difference that is estimated from all pairs of runs, "
             "and 2 runs are one pair: it is mostly what is assumed beforehand, and less sure than "
-            "the interval; --prior flat goes by the interval alone"
+            "the interval"
         )
 
 
@@ -287,14 +215,12 @@ def _fail_if_worse(rows: DataFrame, margin: float, *, anytime: bool) -> None:
         )
 
 
-def _check_something_relevant(collection: DataTree, measures: list[str], level: int) -> None:
+def _check_something_relevant(collection: DataTree, pairs: Dataset) -> None:
     """Refuse to say that no run is worse where no judged document is relevant."""
-    import numpy as np
-
     from bayeseval.measures.names import parse_measures
 
-    highest = np.nanmax(collection["judgments/grade"].to_numpy())
-    for measure in parse_measures(measures, relevance_level=level):
+    highest = float(collection["judgments/grade"].max(skipna=True))
+    for measure in parse_measures(pairs["measure"].to_numpy().tolist()):
         if highest < (1 if measure.graded else measure.relevance_level):
             raise ValueError(
                 "--fail-if-worse cannot tell: no judged document is relevant for "
@@ -305,9 +231,8 @@ def _check_something_relevant(collection: DataTree, measures: list[str], level: 
 TESTED = {  # column of the table: column of the rows, and its digits
     "P(a > b)": ("probability_better", ".3f"),
     "size": ("standardised", "z.2f"),
-    "p": ("p_value", ".4f"),
-    "Holm": ("p_holm", ".4f"),
-    "Tukey": ("p_tukey", ".4f"),
+    "p": ("p_value", ""),
+    "Tukey": ("p_tukey", ""),
 }
 POSTERIOR = {
     "P(a > b)": ("probability_better", ".3f"),
@@ -316,21 +241,24 @@ POSTERIOR = {
 
 
 def _table(rows: DataFrame, about: dict) -> Table:
-    """A line for each comparison."""
-    level = percent(about["ci_prob"])
+    """A line for each comparison; one measure stands in the title."""
     over = OVER[about["population"]]
-    title = f"{about['estimator']}, {level} {interval_title(about)} over {over}"
-    posterior = about["estimator"] == COMBINED
+    title = f"{about['estimator']}, {percent(about['ci_prob'])} {interval_title(about)} over {over}"
+    posterior = about["estimator"] == "combined"
     known = POSTERIOR if posterior else TESTED
     columns = {head: column for head, column in known.items() if column[0] in rows}
     tested = "equivalent" in rows and not posterior
     numbers = ["a - b", *columns, *(["equivalent"] if tested else [])]
-    table = new_table(title, ("run a", "run b", "measure"), numbers)
+    several = rows["measure"].nunique() > 1
+    title = title if several else f"{rows['measure'].iloc[0]}, {title}"
+    keys = ["run_a", "run_b", *(["measure"] if several else [])]
+    table = new_table(title, [key.replace("_", " ") for key in keys], numbers)
     for row in rows.to_dict("records"):
         cells = [f"{row['estimate']:z.4f} {interval_cell(row)}".rstrip()]
-        cells += [number_cell(row[name], form) for name, form in columns.values()]
+        for name, form in columns.values():
+            cells.append(number_cell(row[name], form) if form else p_cell(row[name]))
         if tested:
             verdict = "yes" if row["equivalent"] else "no"
             cells.append("-" if math.isnan(row["p_equivalence"]) else verdict)
-        add_cells(table, row["run_a"], row["run_b"], row["measure"], *cells)
+        add_cells(table, *(row[key] for key in keys), *cells)
     return table

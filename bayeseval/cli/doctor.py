@@ -5,7 +5,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +14,7 @@ import typer
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.notes import judged_topics
-from bayeseval.cli.options import Array, Dataset, DataTree, Judged, Rankings, Table, grouped
+from bayeseval.cli.options import Array, Dataset, DataTree, Judged, Table, grouped
 from bayeseval.cli.output import check_outputs, one_line, printable, write_result
 from bayeseval.cli.reading import input_files, judged_collection, label_files, ordered_files
 from bayeseval.cli.tables import add_cells, new_table, rendered
@@ -57,7 +57,6 @@ class Findings:
 @grouped
 def doctor(
     judged: Judged,
-    rankings: Rankings,
     qrels: Annotated[
         str | None, typer.Argument(metavar="[QRELS]", help=option.QRELS_HELP, show_default=False)
     ] = None,
@@ -90,7 +89,7 @@ def doctor(
     check_outputs({"stdout": None}, paths)
     findings = Findings()
     _check_installation(findings)
-    table = "" if qrels is None else _check_files(findings, qrels, runs or [], judged, rankings)
+    table = "" if qrels is None else _check_files(findings, qrels, runs or [], judged)
     summary = ", ".join(counted(findings.number(kind), kind) for kind in ("error", "warning"))
     write_result("\n".join([*findings.lines, summary]) + "\n" + table, None)
     if findings.number("error"):
@@ -140,9 +139,7 @@ def _modelled(sampled: DataTree) -> Dataset:
     return be.posterior_scores(fitted, sampled, "P@10", random_seed=1)
 
 
-def _check_files(
-    findings: Findings, qrels: str, runs: list[str], judged: Judged, rankings: Rankings
-) -> str:
+def _check_files(findings: Findings, qrels: str, runs: list[str], judged: Judged) -> str:
     """Every file by itself, then those that can be read together, with a table of the runs."""
     topics = design = None
     with findings.caught(), ordered_files():
@@ -150,9 +147,7 @@ def _check_files(
         source = (
             qrels if unjudgeable == "error" else be.trec.read_qrels(qrels, unjudgeable=unjudgeable)
         )
-        known = be.read_collection(
-            source, qrels_format=judged.qrels_format, negative_grades=judged.negative_grades
-        )
+        known = be.read_collection(source, qrels_format=judged.qrels_format)
         findings.note("ok", f"{qrels}: {_judgments_line(known, qrels)}")
         topics = known["topic"].to_numpy()
     if judged.design is not None:
@@ -161,7 +156,7 @@ def _check_files(
             findings.note("ok", f"{judged.design}: a design, {design.attrs['scheme']}")
     labels = _read_labels(findings, judged.labels or [])
     before = findings.number("error")
-    readable = _readable_runs(findings, runs, rankings, topics)
+    readable = _readable_runs(findings, runs, topics)
     whole = findings.number("error") == before
     # a design is of all runs that made it
     designed = judged.design is None or (design is not None and whole)
@@ -175,7 +170,7 @@ def _check_files(
         findings.note("ok", "what follows is of the runs that can be read")
     table = ""
     with findings.caught():
-        collection = judged_collection(qrels, readable, replace(judged, labels=None), rankings)
+        collection = judged_collection(qrels, readable, replace(judged, labels=None))
         for text in _suspicions(collection):
             findings.note("warning", text)
         table = "\n" + rendered(_runs_table(collection))
@@ -200,9 +195,7 @@ def _read_labels(findings: Findings, named: list[str]) -> dict[str, Path]:
     return readable
 
 
-def _readable_runs(
-    findings: Findings, named: list[str], rankings: Rankings, topics: Array | None
-) -> list[str]:
+def _readable_runs(findings: Findings, named: list[str], topics: Array | None) -> list[str]:
     """Run files that can be read, and share a topic with the judgments where these are known."""
     from bayeseval.trec.sources import expanded
 
@@ -211,7 +204,7 @@ def _readable_runs(
         with findings.caught():
             for path in expanded([one], "run"):
                 with findings.caught(), ordered_files():
-                    run = be.read_collection(None, str(path), **asdict(rankings))
+                    run = be.read_collection(None, str(path))
                     _check_shared(str(path), run["topic"].to_numpy(), topics)
                     readable.append(str(path))
                     number += run.sizes["run"]

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,33 +10,11 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.fit_output import (
-    check_combined,
-    check_output,
-    older_files,
-    remove_older,
-    write_combined,
-    write_fit,
-)
-from bayeseval.cli.notes import (
-    cut_measures,
-    judged_topics,
-    note_depth,
-    note_fit,
-    note_missing_topics,
-    note_model,
-)
-from bayeseval.cli.options import Dataset, DataTree, Judged, Rankings, grouped
-from bayeseval.cli.output import note, working, write_result
-from bayeseval.cli.reading import (
-    check_level,
-    input_files,
-    judged_collection,
-    judged_files,
-    label_files,
-)
-from bayeseval.cli.tables import ERRORS, as_json, as_scores, score_rows
-from bayeseval.messages import counted
+from bayeseval.cli.fit_output import check_combined, check_output, write_folder
+from bayeseval.cli.notes import cut_measures, note_depth, note_missing_topics, note_model
+from bayeseval.cli.options import DataTree, Judged, grouped
+from bayeseval.cli.output import note, working
+from bayeseval.cli.reading import input_files, judged_collection, judged_files, label_files
 
 
 @dataclass(frozen=True)
@@ -44,9 +22,9 @@ class FittedModel:
     """Row of the table of models that ``fit`` offers.
 
     ``summary`` stands beside its name in the help of ``--model``; ``make`` takes
-    ``(collection, judges, relevance_level, depth, runs)`` to the model, with the runs that it is
-    fitted to, or None; ``refuses`` has the options that it does not take, and why; ``needs`` those
-    without which there is no such model, and what they are.
+    ``(collection, judges, relevance_level, depth)`` to the model; ``refuses`` has the options that
+    it does not take, and why; ``needs`` those without which there is no such model, and what they
+    are.
     """
 
     summary: str
@@ -59,16 +37,14 @@ ANY_DEPTH = "it is fitted to whatever documents are judged"
 MODELS = {
     "relevance": FittedModel(
         "grades from --relevance-level on",
-        lambda collection, judges, level, depth, runs: be.models.relevance_model(
-            collection, external=judges, relevance_level=level, runs=runs
+        lambda collection, judges, level, depth: be.models.relevance_model(
+            collection, external=judges, relevance_level=level
         ),
         refuses={"--pool-depth": ANY_DEPTH},
     ),
     "grades": FittedModel(
         "all of them, for nDCG",
-        lambda collection, judges, level, depth, runs: be.models.grade_model(
-            collection, external=judges, runs=runs
-        ),
+        lambda collection, judges, level, depth: be.models.grade_model(collection, external=judges),
         refuses={
             "--pool-depth": ANY_DEPTH,
             "--relevance-level": "there a measure names its level, such as P(rel=2)@10",
@@ -76,15 +52,12 @@ MODELS = {
     ),
     "urn": FittedModel(
         "how runs judged to --pool-depth draw their documents, for P@k and RBP",
-        lambda collection, judges, level, depth, runs: be.models.urn_model(
+        lambda collection, judges, level, depth: be.models.urn_model(
             collection, depth=depth, frame="retrieved", relevance_level=level
         ),
         refuses={
             "--labels": "it does not distinguish documents",
-            "--approximation": "only the sampler fits it",
             "--qrels-format": "it is fitted to plain qrels, judged to a depth, and to no sample",
-            "--outside model": "it draws retrieved documents",
-            "--learn-from": "it models each run by itself",
         },
         needs={"--pool-depth": "the number of ranks of every run that are judged"},
     ),
@@ -124,38 +97,9 @@ Folder = Annotated[
         help="Folder for fit.nc, scores.csv, scores.json, intervals.csv and the plots.",
     ),
 ]
-Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Whether to draw plots.")]
-OutsideModel = Annotated[
-    Literal["nonrelevant", "model"],
-    typer.Option(help="Documents outside the frame: non-relevant, or as the model predicts."),
-]
-ModelErrors = Annotated[
-    bool,
-    typer.Option(
-        "--model-errors/--posterior-only",
-        help="Whether intervals of means over these topics include the errors that such models "
-        "made on other collections.",
-    ),
-]
 FitFormat = Annotated[
     Literal["table", "markdown", "latex", "csv", "json"], typer.Option(help="Output format.")
 ]
-
-
-@dataclass(kw_only=True)
-class Sampling:
-    """How the posterior is found."""
-
-    draws: Annotated[int, typer.Option(min=4, help="Draws to keep from each chain.")] = 1000
-    tune: Annotated[int, typer.Option(min=1, help="Tuning steps of each chain.")] = 1000
-    chains: Annotated[int, typer.Option(min=2, help="Chains, at least two.")] = 4
-    approximation: Annotated[
-        Literal["laplace"] | None,
-        typer.Option(
-            help="Seconds instead of minutes, without sampler checks; --model "
-            f"{taking('--approximation')} only."
-        ),
-    ] = None
 
 
 @grouped
@@ -164,28 +108,38 @@ def fit(
     runs: option.Runs,
     measure: option.Measures,
     judged: Judged,
-    rankings: Rankings,
-    sampling: Sampling,
+    depth: option.Depth = None,
     model: Model = "relevance",  # pyright: ignore[reportInvalidTypeForm]
     pool_depth: JudgedDepth = None,
-    seed: option.Seed = None,
-    ci_prob: option.CiProb = 0.9,
-    population: option.Population = "sample",
-    outside: OutsideModel = "nonrelevant",
+    nuts: Annotated[
+        bool,
+        typer.Option(
+            "--nuts",
+            help="Sample the posterior by NUTS, with its checks: minutes instead of seconds "
+            "(always for --model urn).",
+        ),
+    ] = False,
+    draws: Annotated[
+        int, typer.Option(min=4, help="Draws to keep of each of four chains; NUTS tunes as long.")
+    ] = 1000,
+    population: Annotated[
+        Literal["sample", "topics"],
+        typer.Option(help="Intervals for these topics, or for the population they represent."),
+    ] = "sample",
     relevance_level: option.RelevanceLevel = 1,
-    model_errors: ModelErrors = True,
-    learn_from: option.LearnFrom = "design",
+    ci_prob: option.CiProb = 0.9,
+    seed: option.Seed = None,
     output: Folder = Path("fit-output"),
-    plots: Plots = True,
     format: FitFormat = "table",
 ) -> None:
     """Fit a model to the judgments, and score RUNs by its posterior.
 
-    One fit scores measures of one --relevance-level or, with --model grades, of all grades.
+    One fit scores measures of one --relevance-level or, with --model grades, of all grades. It is a
+    Laplace approximation unless --nuts.
 
     CSV columns: the first eight of evaluate, n_topics and outside_weight; estimate is the posterior
-    mean, standard_error the posterior standard deviation, with the model's own errors unless
-    --posterior-only.
+    mean, standard_error the posterior standard deviation with the errors that such models made on
+    other collections (for these topics).
 
     For judgments of a random sample, design (dyn) and model are also combined: intervals are short,
     and stay valid for runs that the model predicts badly. The combined scores are printed too
@@ -196,62 +150,46 @@ def fit(
     If the sampler does not pass its checks, a warning says so and the results are still written
     (exit code 0; `passed` in the JSON). If it breaks, nothing is written (exit code 1).
     """
-    import xarray as xr
-
-    from bayeseval.posterior.modelled import fitted_runs, modelled_measures
-
     _check_measures(measure, model, relevance_level, ci_prob)
     check_output(output, judged_files(qrels, runs, judged), input_files([], runs, []))
-    others = {"--outside model": outside == "model", "--learn-from": learn_from != "design"}
-    _check_options(model, judged, sampling, relevance_level, pool_depth, others, rankings.depth)
+    _check_options(model, judged, relevance_level, pool_depth, depth)
     seed = option.checked_seed(seed)
-    collection = judged_collection(qrels, runs, judged, rankings)
-    if model == "relevance":  # which has no more grades than these
-        modelled_measures(measure, relevance_level, collection)
-    if deeper := cut_measures(collection, measure, rankings.depth):
-        raise ValueError(  # a model exists to fill ranks, not to take those not read for empty
-            f"--depth {rankings.depth} is below the cutoff of {', '.join(deeper)}; read as many "
-            "ranks of the runs, or more"
-        )
-    note_depth(collection, rankings.depth)
-    asked = {"measures": measure, "outside": outside, "population": population}
-    with working("making the model"):
-        known = list(label_files(judged.labels)), relevance_level, pool_depth
-        made = MODELS[model].make(collection, *known, fitted_runs(collection, learn_from))
-        filled = None if sampling.approximation else _filled_weight(made, collection, asked)
-        check_combined(collection, asked | {"relevance_level": relevance_level})
-    fits_level = "--relevance-level" not in MODELS[model].refuses
-    check_level(collection, relevance_level, measure, fitting=fits_level)
-    note_model(made, collection, rankings.depth, pool_depth, outside)
-    note_missing_topics(collection, zero=True)
-    if filled == 0.0:
-        note(
-            "every document that counts is judged or outside the urns: nothing is left to draw, "
-            "and evaluate --estimator assumed gives the same scores at once"
-        )
-    fitted = _fitted(made, asdict(sampling), seed)
+    collection = judged_collection(qrels, runs, judged, depth)
+    asked = {"measures": measure, "population": population}
+    about = {"ci_prob": ci_prob, "relevance_level": relevance_level, "format": format}
+    made = _model(collection, model, judged, pool_depth, depth, asked | about)
+    nuts = nuts or model == "urn"
+    if nuts:
+        _check_something_to_draw(made, collection, asked)
+    fitted = _fitted(made, draws, nuts, seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
-    wider = model_errors and population == "sample"
+    wider = population == "sample"
     summary = (be.with_model_errors if wider else be.summarize)(post, ci_prob=ci_prob)
-    verdict, seen, of_judgments = _verdicts(fitted, collection, post)
-    note_fit(summary, verdict, of_judgments, output)
-    about = _about(summary, verdict, of_judgments) | {"seed": seed, "learn_from": learn_from}
-    n_topics = xr.full_like(summary["estimate"], judged_topics(collection).sum(), dtype=int)
-    rows = score_rows(summary.assign(n_topics=n_topics)).drop(columns=ERRORS)
-    files, older = ["fit.nc", "scores.csv", "scores.json"], older_files(output)
-    listed = about | {"files": sorted(older | set(files))}  # if what follows is interrupted
-    write_fit(fitted, rows, listed, output)
-    write_result(as_scores(rows, about, format), None)
-    drawn = {"scores": post, "judgments": seen, "ci_prob": ci_prob, "random_seed": seed}
-    paths = be.diagnostic_plots(fitted, output, model=made, **drawn) if plots else []
-    if post.attrs["draws_of"] == "documents":
-        request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level, "format": format}
-        files += write_combined(collection, post, summary, request, output, plots)
-    written = [*files, *(path.name for path in paths)]
-    write_result(as_json(rows, about | {"files": written}), output / "scores.json")
-    remove_older(older - set(written), output)
-    drawings = f" and {counted(len(paths), 'plot')} of the fit" if plots else ""
-    note(f"{', '.join(files)}{drawings} in {output}, seed {seed}")
+    write_folder(fitted, made, collection, post, summary, asked | about | {"seed": seed}, output)
+
+
+def _model(
+    collection: DataTree, model: str, judged: Judged, pool_depth, depth, request: dict[str, Any]
+):
+    """The model, with notes on what it is fitted to; what would fail later is refused."""
+    from bayeseval.posterior.modelled import modelled_measures
+
+    measures, level = request["measures"], request["relevance_level"]
+    if model == "relevance":  # which has no more grades than these
+        modelled_measures(measures, level, collection)
+    if deeper := cut_measures(collection, measures, depth):
+        raise ValueError(  # a model exists to fill ranks, not to take those not read for empty
+            f"--depth {depth} is below the cutoff of {', '.join(deeper)}; read as many ranks of "
+            "the runs, or more"
+        )
+    note_depth(collection, depth)
+    with working("making the model"):
+        known = list(label_files(judged.labels)), level, pool_depth
+        made = MODELS[model].make(collection, *known)
+        check_combined(collection, request)
+    note_model(made, collection, depth, pool_depth)
+    note_missing_topics(collection)
+    return made
 
 
 def _check_measures(measures: list[str], model: str, relevance_level: int, ci_prob: float) -> None:
@@ -273,20 +211,17 @@ def _check_measures(measures: list[str], model: str, relevance_level: int, ci_pr
 def _check_options(
     model: str,
     judged: Judged,
-    sampling: Sampling,
     relevance_level: int,
     pool_depth: int | None,
-    others: dict[str, bool],
     depth: int | None,
 ) -> None:
-    """Refuse options that the model lacks, or that do not go together; ``others`` if given."""
+    """Refuse options that the model lacks, or that do not go together."""
     given: dict[str, Any] = {
         "--labels": judged.labels,
-        "--approximation": sampling.approximation,
         "--relevance-level": relevance_level != 1,
         "--pool-depth": pool_depth,
         "--qrels-format": judged.qrels_format != "qrels",
-    } | others
+    }
     for flag, reason in MODELS[model].refuses.items():
         if given[flag]:
             raise ValueError(
@@ -299,53 +234,39 @@ def _check_options(
         raise ValueError(
             f"--depth {depth} reads fewer ranks than the --pool-depth {pool_depth} that are judged"
         )
-    if judged.qrels_format in ("prels", "probs") and not others["--outside model"]:
+    if judged.qrels_format in ("prels", "probs"):
         raise ValueError(
             f"{judged.qrels_format} lists the sampled documents only, and all others would count "
-            "as non-relevant; let the model predict them with --outside model, or use evaluate"
+            "as non-relevant; use evaluate, or in Python be.posterior_scores with outside='model'"
         )
 
 
-def _filled_weight(made, collection: DataTree, asked: dict[str, Any]) -> float | None:
-    """Largest weight on ranks that urns fill, by a draw of the prior; None for other models.
+def _check_something_to_draw(made, collection: DataTree, asked: dict[str, Any]) -> None:
+    """Refuse before minutes of sampling what has no scores, by a draw of the prior.
 
-    What has no scores is refused here, before minutes of sampling.
+    A note says where urns have no rank to fill.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         prior = be.inference.prior_fit(made, draws=1, random_seed=1)
         weight = be.posterior_scores(prior, collection, **asked, random_seed=1).get("filled_weight")
-    return None if weight is None else float(weight.max())
+    if weight is not None and float(weight.max()) == 0.0:
+        note(
+            "every document that counts is judged or outside the urns: nothing is left to draw, "
+            "and evaluate --estimator assumed gives the same scores at once"
+        )
 
 
-def _fitted(made, sampling: dict[str, Any], seed: int) -> DataTree:
+def _fitted(made, draws: int, nuts: bool, seed: int) -> DataTree:
     """The fit, without its verdict, which comes later; a broken sampler in one sentence."""
-    if not sampling["approximation"]:
-        note("compiling the model, which may take a minute, then sampling")
+    how: dict[str, Any] = {"draws": draws, "random_seed": seed}
+    if not nuts:
+        return be.fit(made, **how, approximation="laplace")
+    note("compiling the model, which may take a minute, then sampling")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", be.inference.SamplerWarning)
-            return be.fit(made, **sampling, random_seed=seed)
+            return be.fit(made, **how, tune=draws)
     except RuntimeError as error:
         note(f"{' '.join(str(error).split())}; nothing is written")
         raise typer.Exit(1) from error
-
-
-def _verdicts(fitted: DataTree, collection: DataTree, post: Dataset) -> tuple:
-    """Verdict on the sampler, predicted judgments, verdict on these; None where there is none."""
-    sampler = None if "approximation" in fitted.attrs else be.verdict(fitted)
-    if post.attrs["draws_of"] != "documents":
-        return sampler, None, None
-    seen = be.inference.predicted_judgments(fitted, collection)
-    return sampler, seen, be.inference.judgments_verdict(seen)
-
-
-def _about(summary: Dataset, sampler: Dataset | None, judgments: Dataset | None) -> dict[str, Any]:
-    """What was asked, and what the checks of the sampler and of the judgments gave."""
-    names = ("estimator", "population", "outside", "ci_prob")
-    about: dict[str, Any] = {name: summary.attrs[name] for name in names}
-    about["model_errors"] = summary.attrs.get("model_errors", "none")
-    checks = [part for part in (sampler, judgments) if part is not None]
-    about |= {"approximation": "laplace"} if sampler is None else {}
-    values = {name: x for part in checks for name, x in part["value"].to_series().items()}
-    return about | {"passed": all(bool(p["passed"].all()) for p in checks), "verdict": values}

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import bayeseval as be
-from bayeseval.cli.notes import note_lengths, note_unlike
-from bayeseval.cli.options import DataFrame, Dataset, DataTree
+from bayeseval.cli.notes import judged_topics, note_fit, note_lengths, note_unlike
+from bayeseval.cli.options import Dataset, DataTree
 from bayeseval.cli.output import check_folder, check_outputs, note, write_result, written_whole
-from bayeseval.cli.tables import COLUMNS, as_csv, as_json, as_scores
+from bayeseval.cli.tables import COLUMNS, ERRORS, as_csv, as_json, as_scores, score_rows
+from bayeseval.messages import counted
 from bayeseval.whole_file import picture_name
 
 INTERVALS = "intervals.csv"
@@ -43,12 +44,62 @@ def older_files(output: Path) -> set[str]:
         return set()
 
 
-def write_fit(fitted, rows: DataFrame, about: dict[str, Any], output: Path) -> None:
-    """Write the fit and the scores into the folder."""
+def write_folder(
+    fitted: DataTree,
+    model,
+    collection: DataTree,
+    post: Dataset,
+    summary: Dataset,
+    request: dict[str, Any],
+    output: Path,
+) -> None:
+    """Write the fit, its scores and its pictures, and what it is combined with; print the scores.
+
+    ``request`` has the command's measures, population, ci_prob, relevance_level, seed and format.
+    """
+    import xarray as xr
+
+    verdict, seen, of_judgments = _verdicts(fitted, collection, post)
+    note_fit(summary, verdict, of_judgments, output)
+    about = _about(summary, verdict, of_judgments) | {"seed": request["seed"]}
+    n_topics = xr.full_like(summary["estimate"], judged_topics(collection).sum(), dtype=int)
+    rows = score_rows(summary.assign(n_topics=n_topics)).drop(columns=ERRORS)
+    files, older = ["fit.nc", "scores.csv", "scores.json"], older_files(output)
+    listed = about | {"files": sorted(older | set(files))}  # if what follows is interrupted
     output.mkdir(parents=True, exist_ok=True)
     be.save_fit(fitted, output / "fit.nc")
     write_result(as_csv(rows, {}), output / "scores.csv")
-    write_result(as_json(rows, about), output / "scores.json")
+    write_result(as_json(rows, listed), output / "scores.json")
+    write_result(as_scores(rows, about, request["format"]), None)
+    drawn = {"scores": post, "judgments": seen, "ci_prob": request["ci_prob"]}
+    paths = be.diagnostic_plots(fitted, output, model=model, **drawn, random_seed=request["seed"])
+    if post.attrs["draws_of"] == "documents":
+        files += write_combined(collection, post, summary, request, output)
+    written = [*files, *(path.name for path in paths)]
+    write_result(as_json(rows, about | {"files": written}), output / "scores.json")
+    remove_older(older - set(written), output)
+    drawings = f"{counted(len(paths), 'plot')} of the fit"
+    note(f"{', '.join(files)} and {drawings} in {output}, seed {request['seed']}")
+
+
+def _verdicts(fitted: DataTree, collection: DataTree, post: Dataset) -> tuple:
+    """Verdict on the sampler, predicted judgments, verdict on these; None where there is none."""
+    sampler = None if "approximation" in fitted.attrs else be.verdict(fitted)
+    if post.attrs["draws_of"] != "documents":
+        return sampler, None, None
+    seen = be.inference.predicted_judgments(fitted, collection)
+    return sampler, seen, be.inference.judgments_verdict(seen)
+
+
+def _about(summary: Dataset, sampler: Dataset | None, judgments: Dataset | None) -> dict[str, Any]:
+    """What was asked, and what the checks of the sampler and of the judgments gave."""
+    names = ("estimator", "population", "ci_prob")
+    about: dict[str, Any] = {name: summary.attrs[name] for name in names}
+    about["model_errors"] = summary.attrs.get("model_errors", "none")
+    checks = [part for part in (sampler, judgments) if part is not None]
+    about |= {"approximation": "laplace"} if sampler is None else {}
+    values = {name: x for part in checks for name, x in part["value"].to_series().items()}
+    return about | {"passed": all(bool(p["passed"].all()) for p in checks), "verdict": values}
 
 
 def remove_older(older: set[str], output: Path) -> None:
@@ -73,13 +124,12 @@ def write_combined(
     summary: Dataset,
     request: dict[str, Any],
     output: Path,
-    plots: bool,
 ) -> list[str]:
     """Write the three intervals of every run into a folder; returns the names of the files.
 
     Nothing is written where there is no design-based estimate to combine with. ``post`` are draws
     of the means over topics, ``summary`` stands for the model beside the others, ``request`` has
-    the command's measures, outside, population, ci_prob, relevance_level and format: those that
+    the command's measures, population, ci_prob, relevance_level and format: those that
     people read print the combined scores too.
     """
     from bayeseval.answers.scoring import summed_and_listed
@@ -114,12 +164,9 @@ def write_combined(
         about = request | {"estimator": "dyn and the model combined"}
         text = as_scores(rows.query("estimator == 'combined'"), about, request["format"])
         write_result(text, None)
-    written = [INTERVALS]
-    if plots:
-        written += _pictures(table, output)
     note_lengths(table["length_ratio"].sel(source="combined", drop=True).mean("run"))
     note_unlike(table["unlike_model"], f"; see {INTERVALS}")
-    return written
+    return [INTERVALS, *_pictures(table, output)]
 
 
 def _pictures(table: Dataset, output: Path) -> list[str]:
@@ -146,6 +193,4 @@ def _why_not_combined(collection: DataTree, request: dict[str, Any]) -> str:
         return "this design gives dyn no standard error"
     if request["population"] != "sample":
         return "they are for these topics only (--population sample)"
-    if request["outside"] != "nonrelevant":
-        return "dyn counts documents outside the frame as non-relevant (--outside nonrelevant)"
     return ""

@@ -8,14 +8,30 @@ from bayeseval.cli.output import note
 from bayeseval.messages import SHOWN, counted, some_of, span
 
 STRATA = ("topic", "size", "sample_size")
+SAMPLE = "because the judgments are a random sample"
+WHY = {  # of the estimators that are taken where none is asked for
+    "combined": f"dyn and a model, {SAMPLE}",
+    "dyn": f"{SAMPLE}, and no model is combined with it here",
+    "stat": "because the judgments list the sampled documents alone",
+    "importance": "because documents were drawn with replacement",
+    "assumed": "because the judgments have no random design: documents without a judgment count as "
+    "not relevant, and the topics are a sample",
+}
 
 
 def note_scores(collection: DataTree, mean: Dataset) -> None:
     """Say what is left out, missing or unknown of means over topics."""
     note_outside_weight(mean)
-    _note_left_out(collection, mean)
-    note_missing_topics(collection, zero=mean.attrs["missing_topics"] == "zero")
+    _note_left_out(mean)
+    note_missing_topics(collection)
     note_no_error(mean)
+
+
+def note_estimator(asked: str | None, result: Dataset) -> None:
+    """Say which estimator was taken, and why, where none was asked for."""
+    if asked is None:
+        name = result.attrs["estimator"]
+        note(f"estimator {name}, {WHY[name]} (--estimator takes another)")
 
 
 def note_depth(collection: DataTree, depth: int | None, measures=()) -> None:
@@ -71,24 +87,19 @@ def outside_shares(weight: DataArray) -> str:
     return "; ".join(shares)
 
 
-def _note_left_out(collection: DataTree, mean: Dataset) -> None:
+def _note_left_out(mean: Dataset) -> None:
     """Say which means leave out topics on which the run has no score."""
-    missing = mean.attrs["outside"] == "missing"
-    if mean.attrs["missing_topics"] == "skip" and not missing:
-        return
-    topics = mean["n_topics"]
-    whole = int(judged_topics(collection).sum()) if missing else int(topics.max())
-    parts = []
+    topics, parts = mean["n_topics"], []
+    whole = int(topics.max())
     for label in topics["measure"].to_numpy():
         of_run = topics.sel(measure=label)
         if (fewest := int(of_run.min())) < whole:
             run = of_run["run"].to_numpy()[int(of_run.argmin("run"))]
             parts.append(f"{label} of run {run} over {fewest} of {counted(whole, 'topic')}")
     if parts:
-        reason = "where --outside missing leaves no score" if missing else "without an estimate"
         note(
-            f"topics {reason} are left out of the means: {'; '.join(parts)}; means over different "
-            "topics cannot be compared"
+            f"topics without an estimate are left out of the means: {'; '.join(parts)}; means over "
+            "different topics cannot be compared"
         )
 
 
@@ -128,8 +139,8 @@ def note_progress(collection: DataTree, design: Dataset) -> None:
         )
 
 
-def note_missing_topics(collection: DataTree, *, zero: bool) -> None:
-    """Say how many runs lack judged topics, and whether they score 0 or are left out there."""
+def note_missing_topics(collection: DataTree) -> None:
+    """Say how many runs lack judged topics, and that they score 0 there."""
     from bayeseval.frame.rankings import Rankings
 
     missing = (Rankings.of(collection).length == 0)[:, judged_topics(collection)]
@@ -137,12 +148,10 @@ def note_missing_topics(collection: DataTree, *, zero: bool) -> None:
     n_runs = int((number > 0).sum())
     if not n_runs:
         return
-    verb, act = ("lacks", "scores 0") if n_runs == 1 else ("lack", "score 0")
-    if not zero:
-        act = "is left out" if n_runs == 1 else "are left out"
+    verbs = "lacks topics and scores 0 there" if n_runs == 1 else "lack topics and score 0 there"
     worst = int(number.argmax())
     note(
-        f"{n_runs} of {counted(number.size, 'run')} {verb} topics and {act} there, "
+        f"{n_runs} of {counted(number.size, 'run')} {verbs}, "
         f"{counted(int(number.sum()), 'run-topic pair')} in all; run "
         f"{collection['run'].to_numpy()[worst]} lacks most, {number[worst]} of "
         f"{counted(missing.shape[1], 'topic')}"
@@ -182,15 +191,6 @@ def note_no_error(mean: Dataset) -> None:
         )
 
 
-def note_fitted_runs(n_runs: int) -> None:
-    """Say that the model is not fitted to some runs, and which option includes them."""
-    if n_runs:
-        note(
-            f"the model is not fitted to {counted(n_runs, 'run')}: --learn-from all includes them "
-            "(not for runs that were made with a look at the judgments)"
-        )
-
-
 def note_unlike(probability: DataArray, source: str = "") -> None:
     """Name the runs that are probably unlike the model; ``probability`` (measure, run)."""
     from bayeseval.combination import UNLIKE
@@ -211,7 +211,7 @@ def note_lengths(ratio: DataArray, over: str = "mean over runs") -> None:
         note(f"length of combined intervals over dyn's, {over}: {', '.join(ratios)}")
 
 
-def note_model(model, collection: DataTree, depth, pool_depth: int | None, outside: str) -> None:
+def note_model(model, collection: DataTree, depth, pool_depth: int | None) -> None:
     """Say what a model is fitted to: pools of the urn's lists, or documents."""
     fitted = counted(len(model.coords["run"]), "run")
     if pool_depth is not None:
@@ -228,12 +228,10 @@ def note_model(model, collection: DataTree, depth, pool_depth: int | None, outsi
         return
     judged = counted(len(model.coords["judged_pair"]), "judged document")
     note(f"the model is fitted to {judged} and the ranks of {fitted}")
-    note_fitted_runs(collection.sizes["run"] - len(model.coords["run"]))
     if "design" not in collection.children:
-        fate = "count as not relevant" if outside == "nonrelevant" else "are left to the model"
         note(
-            f"no design: the judged documents are the frame, and all others {fate}; judgments of "
-            "a random sample need its --design"
+            "no design: the judged documents are the frame, and all others count as not relevant; "
+            "judgments of a random sample need its --design"
         )
 
 
@@ -249,10 +247,7 @@ def note_fit(summary: Dataset, sampler, judgments, output: Path) -> None:
     elif exact:
         note("every document that counts is judged: scores are exact, and no model was needed")
     if "model_errors" in summary.attrs and not exact:
-        note(
-            "intervals include the errors that such models made on other collections "
-            "(--posterior-only leaves them out)"
-        )
+        note("intervals include the errors that such models made on other collections")
     if sampler is None:
         note("a Laplace approximation has no sampler to check; use it for a quick look")
     else:
@@ -261,7 +256,7 @@ def note_fit(summary: Dataset, sampler, judgments, output: Path) -> None:
             f"the sampler passed: {text}"
             if sampler["passed"].all()
             else "warning: the sampler did not pass its checks, and the scores may be wrong: "
-            f"{text}; take more --draws and --tune, and look at the plots in {output}"
+            f"{text}; take more --draws, and look at the plots in {output}"
         )
     if judgments is not None:
         text = be.inference.verdict_text(judgments)

@@ -51,10 +51,6 @@ QrelsFormat = Annotated[
     Literal["qrels", "sampleval", "prels", "probs"],
     typer.Option(help="Format of QRELS; sampleval, prels and probs include their design."),
 ]
-NegativeGrades = Annotated[
-    Literal["unjudged", "judged"],
-    typer.Option(help="Grade below 0: in the pool and not judged, or a grade, as -2 of spam is."),
-]
 Unjudgeable = Annotated[
     Literal["error", "nonrelevant"],
     typer.Option(
@@ -63,14 +59,6 @@ Unjudgeable = Annotated[
     ),
 ]
 Depth = Annotated[int | None, typer.Option(help="Ranks to read from each run.", show_default="all")]
-OnDuplicate = Annotated[
-    Literal["error", "best"],
-    typer.Option(help="Document twice in a ranking: an error, or keep the best-ranked copy."),
-]
-ScoreType = Annotated[
-    Literal["float64", "float32"],
-    typer.Option(help="Precision for comparing scores; float32 as in trec_eval before 10."),
-]
 CiProb = Annotated[float, typer.Option(help="Nominal coverage of the intervals.")]
 Qrels = Annotated[str, typer.Argument(metavar="QRELS", help=QRELS_HELP)]
 Measures = Annotated[
@@ -78,35 +66,13 @@ Measures = Annotated[
     typer.Option("--measure", "-m", help='P@10, "RBP(p=0.8)", nDCG@10, AP, ...; repeatable.'),
 ]
 Estimator = Annotated[
-    str,
+    Literal["combined", "dyn", "stat", "assumed", "condensed", "inf", "stat_ap", "importance"]
+    | None,
     typer.Option(
-        help="dyn or stat (a random sample, with --design), combined (dyn and a model: shorter "
-        "intervals, slower), assumed (unjudged documents count as non-relevant), "
-        "condensed (they are removed), inf (sampleval), stat_ap (prels), importance (drawn with "
-        "replacement)."
-    ),
-]
-Predictor = Annotated[
-    str | None,
-    typer.Option(
-        help="Predictions that dyn (and combined) corrects: pooled, rank_logistic, constant, "
-        "constant:VALUE (0 to 1); with --labels: pooled, recalibrated, external (the labels as "
-        "they are)."
-    ),
-]
-Denominator = Annotated[
-    Literal["counts", "topic"] | None,
-    typer.Option(
-        help="Number of relevant documents that AP, nDCG, R@k, Rprec divide by: estimated from the "
-        "counts of all topics, or from the sample of the topic.",
-        show_default="counts; stat and dyn only",
-    ),
-]
-LearnFrom = Annotated[
-    Literal["design", "all"],
-    typer.Option(
-        help="Runs that the model is fitted to: those of the design, or all RUNs, which errs less "
-        "(not where some were made with a look at the judgments)."
+        help="combined (dyn and a model), dyn or stat (a random sample, with --design), assumed "
+        "(unjudged documents count as non-relevant), condensed (they are removed), inf "
+        "(sampleval), stat_ap (prels), importance (drawn with replacement).",
+        show_default="combined for a random sample, else assumed",
     ),
 ]
 Labels = Annotated[
@@ -124,30 +90,18 @@ DesignRead = Annotated[
     typer.Option(help="Design file, by `bayeseval sample`, of the sample judged in QRELS."),
 ]
 Population = Annotated[
-    Literal["sample", "topics"],
-    typer.Option(help="Intervals for these topics, or for the population they represent."),
-]
-ComparedPopulation = Annotated[
     Literal["sample", "topics"] | None,
     typer.Option(
-        help="These topics (stat, dyn and combined only), or the population they represent.",
-        show_default="sample for stat, dyn and combined, else topics",
+        help="Intervals for these topics, or for the population they represent.",
+        show_default="sample where a design gives the errors, else topics",
     ),
 ]
 TopicGroups = Annotated[
     Path | None,
     typer.Option(
-        help="For --population topics: CSV with the columns topic and group, of topics that were "
-        "chosen together (turns of a conversation); the groups are what is random.",
+        help="CSV with the columns topic and group, of topics that were chosen together (turns of "
+        "a conversation); intervals are for the population of such groups.",
         show_default=False,
-    ),
-]
-Prior = Annotated[
-    Literal["normal", "flat"] | None,
-    typer.Option(
-        help="Prior of the true differences: estimated from all pairs, or flat (overconfident, but "
-        "for combined scores, which hold prior knowledge).",
-        show_default="normal; flat for combined",
     ),
 ]
 Scores = Annotated[
@@ -171,21 +125,12 @@ TidyFormat = Annotated[
     Literal["table", "markdown", "latex", "csv", "json"] | None,
     typer.Option(help="Output format.", show_default=_BY_ENDING),
 ]
-Outside = Annotated[
-    Literal["nonrelevant", "missing", "error"],
-    typer.Option(
-        help="Documents outside the sampling frame: non-relevant, a missing score, or an error."
-    ),
-]
-MissingTopics = Annotated[
-    Literal["zero", "skip"], typer.Option(help="Topic that a run lacks: score 0, or leave it out.")
-]
 Anytime = Annotated[
     bool,
     typer.Option(
         "--anytime",
         help="Intervals that hold at every look while a list is judged (--scheme order), for "
-        "anyone who looks more than once or stops when the answer is clear; stat and dyn only.",
+        "anyone who looks more than once or stops when the answer is clear; by stat and dyn.",
     ),
 ]
 RelevanceLevel = Annotated[
@@ -202,14 +147,6 @@ Sort = Annotated[
     str | None,
     typer.Option(metavar="MEASURE", help="Best run first.", show_default="order of the files"),
 ]
-Against = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RUN",
-        help="Mark runs that differ from RUN, or, with `all`, from each other (p < .05, Tukey).",
-        show_default=False,
-    ),
-]
 OutputFile = Annotated[
     Path | None,
     typer.Option(
@@ -218,72 +155,17 @@ OutputFile = Annotated[
         show_default=False,
     ),
 ]
-SampledMeasures = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--measure",
-        "-m",
-        help="Measures that the list is for: P@10, AP, ...; repeatable.",
-        show_default="a list that is good for all measures",
-    ),
-]
-Budget = Annotated[
-    int | None,
-    typer.Option(
-        help="Judgments per topic in all, those of --certain or --judged included.",
-        show_default="the whole list, to be judged as far as you like",
-    ),
-]
-DesignWritten = Annotated[
-    Path, typer.Option(help="Design file to write (- is stdout); `evaluate --design` reads it.")
-]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace an existing design file and list.")
-]
-NStrata = Annotated[
-    int | None,
-    typer.Option(
-        help="Strata per topic (pps and uniform); fewer if --budget is smaller.", show_default="20"
-    ),
-]
-PoolDepth = Annotated[
-    int | None, typer.Option(help="Sample from the top ranks of each run only.", show_default="all")
-]
-KnownQrels = Annotated[
-    str | None, typer.Option(help="Known judgments (plain qrels) to sample from: a simulation.")
-]
-CertainQrels = Annotated[
-    str | None,
-    typer.Option(
-        metavar="QRELS",
-        help="Existing judgments to keep, of an old pool; --budget counts them.",
-        show_default=False,
-    ),
-]
-DesignContinued = Annotated[
-    Path | None,
-    typer.Option(
-        help="Design file of a list to go on with (--scheme order): to a --budget, or with the "
-        "documents of later RUNs.",
-        show_default=False,
-    ),
-]
-JudgedQrels = Annotated[
-    str | None,
-    typer.Option(
-        metavar="QRELS", help="Judgments of the list of --design so far.", show_default=False
-    ),
-]
 Seed = Annotated[int | None, typer.Option(help="Random seed.", show_default="random")]
 
 
 @dataclass(kw_only=True)
-class Rankings:
-    """How run files are read."""
+class Source:
+    """What is scored: judgments and runs, or scores of another tool."""
 
-    depth: Depth = None
-    on_duplicate: OnDuplicate = "error"
-    score_type: ScoreType = "float64"
+    qrels: Qrels
+    runs: Runs
+    measure: Measures
+    scores: Scores = None
 
 
 @dataclass(kw_only=True)
@@ -291,7 +173,6 @@ class Judged:
     """How judgments are read and joined to runs."""
 
     qrels_format: QrelsFormat = "qrels"
-    negative_grades: NegativeGrades = "unjudged"
     unjudgeable: Unjudgeable = "error"
     design: DesignRead = None
     labels: Labels = None
@@ -301,23 +182,17 @@ class Judged:
 class Estimated:
     """How scores are estimated."""
 
-    estimator: Estimator
-    predictor: Predictor = None
-    denominator: Denominator = None
-    ci_prob: CiProb = 0.9
-    outside: Outside = "nonrelevant"
-    missing_topics: MissingTopics = "zero"
+    estimator: Estimator = None
     relevance_level: RelevanceLevel = 1
-    learn_from: LearnFrom = "design"
+    ci_prob: CiProb = 0.9
     anytime: Anytime = False
 
 
-OF_COLLECTIONS = ("qrels", "runs", "measure", "estimator", "budget")  # not needed with --scores
+OF_COLLECTIONS = ("qrels", "runs", "measure", "budget")  # not needed with --scores
 # options that go with --scores; others say how a collection is read, and scores are estimated
 OF_SCORES = {
-    *("scores", "measure", "ci_prob", "reference", "equivalence", "fail_if_worse", "prior", "seed"),
-    *("simultaneous", "top", "topic_groups", "n_topics", "half_width", "title"),
-    *("format", "output"),
+    *("scores", "measure", "ci_prob", "reference", "pair", "equivalence", "fail_if_worse"),
+    *("top", "topic_groups", "n_topics", "half_width", "format", "output"),
 }
 
 
@@ -350,7 +225,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         listed += [parameter] if group is None else group.parameters.values()
     listed = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in listed]
     needed = [one.name for one in listed if one.default is inspect.Parameter.empty]
-    needed = [name for name in needed if name in OF_COLLECTIONS and "scores" in own.parameters]
+    instead = any(one.name == "scores" for one in listed)
+    needed = [name for name in needed if name in OF_COLLECTIONS and instead]
     listed = [_optional(one) if one.name in needed else one for one in listed]
     flat.__signature__ = own.replace(parameters=listed)  # pyright: ignore
     flat.__annotations__ = {parameter.name: parameter.annotation for parameter in listed}

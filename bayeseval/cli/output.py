@@ -15,6 +15,14 @@ from bayeseval.messages import Message, Option
 from bayeseval.whole_file import check_writable, new_folder, whole_file
 
 STDOUT = Path("-")
+# of all commands; what else a message names is an argument of Python
+OPTIONS = {
+    *("measure", "estimator", "design", "labels", "population", "topic-groups", "ci-prob"),
+    *("relevance-level", "per-topic", "sort", "output", "format", "seed", "reference", "pair"),
+    *("equivalence", "fail-if-worse", "top", "budget", "certain", "pool-depth", "design-file"),
+    *("scheme", "model", "unpooled", "common-topics", "n-topics", "anytime", "half-width"),
+    *("judged", "unjudgeable", "scores", "nuts", "draws", "depth", "qrels-format", "scheduler"),
+}
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) -> None:
@@ -161,7 +169,10 @@ def one_line(message: object) -> str:
     for part in parts:
         if isinstance(part, Option):
             flag = "seed" if part.name == "random_seed" else part.name.replace("_", "-")
-            part = f"--{flag}" if part.value is None else f"--{flag} {part.value}"
+            if flag in OPTIONS:
+                part = f"--{flag}" if part.value is None else f"--{flag} {part.value}"
+            else:
+                part = f"{part} in Python"
         words.append(part)
     return " ".join("".join(words).split())
 

@@ -1,32 +1,33 @@
 """`bayeseval plan`: how many documents to judge, of how many topics."""
 
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.notes import note_depth, note_missing_topics
+from bayeseval.cli.notes import note_missing_topics
 from bayeseval.cli.options import (
     DataFrame,
     Dataset,
     DataTree,
+    Estimated,
     Judged,
-    Rankings,
+    Source,
     Table,
     grouped,
 )
 from bayeseval.cli.output import note, working, write_result
-from bayeseval.cli.reading import (
-    COMBINED,
-    check_level,
-    check_measures,
-    given_scores,
-    predictor_of,
-    read_judged,
+from bayeseval.cli.reading import asked_of, measure_labels, read_source
+from bayeseval.cli.tables import (
+    OVER,
+    about,
+    add_cells,
+    as_rows,
+    interval_title,
+    new_table,
+    number_cell,
 )
-from bayeseval.cli.tables import OVER, add_cells, as_rows, interval_title, new_table, number_cell
 from bayeseval.messages import counted, percent
 
 KEYS = ["measure", "budget", "n_topics"]
@@ -35,13 +36,9 @@ COLUMNS = ["half_width", "largest_half_width", "error", "coverage", "difference_
 
 @grouped
 def plan(
-    qrels: option.Qrels,
-    runs: option.Runs,
-    measure: option.Measures,
-    budget: Annotated[list[int], typer.Option(help="Judgments per topic to try; repeatable.")],
+    source: Source,
     judged: Judged,
-    rankings: Rankings,
-    scores: option.Scores = None,
+    budget: Annotated[list[int], typer.Option(help="Judgments per topic to try; repeatable.")],
     n_topics: Annotated[
         list[int] | None,
         typer.Option(help="Numbers of topics to try; repeatable.", show_default="those there are"),
@@ -49,29 +46,19 @@ def plan(
     half_width: Annotated[
         float | None, typer.Option(help="Also say the budget at which intervals are +- HALF-WIDTH.")
     ] = None,
-    population: option.Population = "sample",
+    population: option.Population = None,
     estimator: Annotated[
         Literal["dyn", "stat"], typer.Option(help="Estimator of the samples to come.")
     ] = "dyn",
-    predictor: option.Predictor = None,
     relevance_level: option.RelevanceLevel = 1,
     ci_prob: option.CiProb = 0.9,
     anytime: option.Anytime = False,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     scheduler: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
             help="Let the workers of this dask scheduler do the work, such as tcp://host:8786.",
             show_default="this machine",
-        ),
-    ] = None,
-    keep: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Keep finished parts in this folder; the same command goes on from them.",
-            show_default=False,
         ),
     ] = None,
     format: option.TidyFormat = None,
@@ -85,40 +72,24 @@ def plan(
     (difference found 4 times in 5); with --half-width also budget_needed. Of --scores budget,
     judgments and coverage are empty, and --half-width gives topics_needed.
     """
-    written = option.output_format(format, output)
-    if scores:
-        given = given_scores(scores, measure, output)
-        planned = be.plan(given, n_topics=n_topics, half_width=half_width, ci_prob=ci_prob)
-        _note_topics(planned, half_width)
-        about = {name: planned.attrs[name] for name in ("estimator", "population", "ci_prob")}
-        return write_result(as_rows(_rows(planned), about, written, _table), output)
-    check_measures(measure, relevance_level, COMBINED)
-    options = {"population": population, "estimator": estimator, "ci_prob": ci_prob}
-    options["predictor"] = predictor_of(predictor, estimator, judged.labels)
-    collection = read_judged(qrels, runs, judged, rankings, output)
-    check_level(collection, relevance_level, measure, fitting=True)
     from bayeseval.processors import dask_client
 
+    written = option.output_format(format, output)
+    if not source.scores:
+        measure_labels(source.measure, relevance_level)
+    data: Any = read_source(source, judged, output)
+    how = Estimated(relevance_level=relevance_level, ci_prob=ci_prob, anytime=anytime)
+    asked = asked_of(source, judged, how) | {"n_topics": n_topics, "half_width": half_width}
+    if not source.scores:
+        asked |= {"estimator": estimator, "budget": budget, "population": population or "sample"}
     with working("planning"), dask_client(scheduler) as executor:
-        planned = be.plan(
-            collection,
-            measure,
-            budgets=budget,
-            n_topics=n_topics,
-            half_width=half_width,
-            relevance_level=relevance_level,
-            anytime=anytime,
-            random_seed=seed,
-            executor=executor,
-            keep=keep,
-            **options,
-        )
-    note_depth(collection, rankings.depth, planned["measure"].to_numpy())
-    note_missing_topics(collection, zero=True)
-    _note_plan(collection, planned, half_width)
-    about = {name: options[name] for name in ("estimator", "population", "ci_prob")}
-    about |= {"anytime": True} if anytime else {}
-    write_result(as_rows(_rows(planned), about, written, _table), output)
+        planned = be.plan(data, **asked, executor=executor)
+    if source.scores:
+        _note_topics(planned, half_width)
+    else:
+        note_missing_topics(data)
+        _note_plan(data, planned, half_width)
+    write_result(as_rows(_rows(planned), about(planned), written, _table), output)
 
 
 def _rows(planned: Dataset) -> DataFrame:

@@ -1,7 +1,6 @@
 """`bayeseval sample`: which documents to judge, and the design that says with which probability."""
 
 import warnings
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,7 +9,7 @@ import typer
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.notes import note_depth
-from bayeseval.cli.options import DataArray, DataFrame, Dataset, DataTree, Rankings, grouped
+from bayeseval.cli.options import DataArray, DataFrame, Dataset, DataTree, grouped
 from bayeseval.cli.output import STDOUT, check_outputs, note, working, write_result, written_whole
 from bayeseval.cli.reading import input_files, label_files, labelled
 from bayeseval.messages import counted
@@ -29,26 +28,66 @@ Scheme = Annotated[
         "favours those near the top of the runs (pps, poisson), or none (uniform)."
     ),
 ]
+SampledMeasures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        "-m",
+        help="Measures that the list is for: P@10, AP, ...; repeatable.",
+        show_default="a list that is good for all measures",
+    ),
+]
+Budget = Annotated[
+    int | None,
+    typer.Option(
+        help="Judgments per topic in all, those of --certain or --judged included.",
+        show_default="the whole list, to be judged as far as you like",
+    ),
+]
+CertainQrels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="QRELS",
+        help="Existing judgments to keep, of an old pool; --budget counts them.",
+        show_default=False,
+    ),
+]
+DesignContinued = Annotated[
+    Path | None,
+    typer.Option(
+        help="Design file of a list to go on with (--scheme order): to a --budget, or with the "
+        "documents of later RUNs.",
+        show_default=False,
+    ),
+]
+JudgedQrels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="QRELS", help="Judgments of the list of --design so far.", show_default=False
+    ),
+]
+DesignWritten = Annotated[
+    Path, typer.Option(help="New design file (- is stdout); `evaluate --design` reads it.")
+]
+PoolDepth = Annotated[
+    int | None, typer.Option(help="Sample from the top ranks of each run only.", show_default="all")
+]
 
 
 @grouped
 def sample(
-    design_file: option.DesignWritten,
-    rankings: Rankings,
+    design_file: DesignWritten,
     runs: option.SampledRuns = None,
-    measure: option.SampledMeasures = None,
-    budget: option.Budget = None,
+    measure: SampledMeasures = None,
+    budget: Budget = None,
     output: option.OutputFile = None,
-    overwrite: option.Overwrite = False,
     scheme: Scheme = "order",  # pyright: ignore[reportInvalidTypeForm]
-    n_strata: option.NStrata = None,
-    pool_depth: option.PoolDepth = None,
+    pool_depth: PoolDepth = None,
+    depth: option.Depth = None,
     labels: option.Labels = None,
-    certain: option.CertainQrels = None,
-    design: option.DesignContinued = None,
-    judged: option.JudgedQrels = None,
-    qrels: option.KnownQrels = None,
-    negative_grades: option.NegativeGrades = "unjudged",
+    certain: CertainQrels = None,
+    design: DesignContinued = None,
+    judged: JudgedQrels = None,
     unjudgeable: option.Unjudgeable = "error",
     seed: option.Seed = None,
 ) -> None:
@@ -68,32 +107,30 @@ def sample(
     The samples of other schemes are judged whole, in random order within each topic.
     """
     runs, judges = runs or [], label_files(labels)
-    begins = {"--measure": measure, "--n-strata": n_strata, "--pool-depth": pool_depth}
-    begins |= {"--certain": certain, "--qrels": qrels, "--seed": seed}
-    begins |= {"--scheme": None if scheme == "order" else scheme}
+    begins = {"--measure": measure, "--pool-depth": pool_depth, "--certain": certain}
+    begins |= {"--seed": seed, "--scheme": None if scheme == "order" else scheme}
     continues = {"--judged": judged, "--unjudgeable": unjudgeable != "error" or None}
     _check_options(design, runs, budget, bool(judges), begins, continues)
-    files = input_files([qrels, certain, judged], runs, [design, *judges.values()])
-    _check_files(design_file, output, overwrite, files)
+    _check_files(
+        design_file, output, input_files([certain, judged], runs, [design, *judges.values()])
+    )
     collection: Any = None
     if runs:
-        read: dict[str, Any] = {"negative_grades": negative_grades} | asdict(rankings)
-        collection = labelled(be.read_collection(certain or qrels, runs, **read), labels)
+        collection = labelled(be.read_collection(certain, runs, depth=depth), labels)
     if design is None:
         kept = {} if certain is None else _kept(collection)
         options = {"budget": budget, "pool_depth": pool_depth, **kept}
         options |= {"labels": list(judges)} if judges else {}
         options |= {"measures": measure} if measure else {}
-        options |= {"n_strata": n_strata} if n_strata is not None else {}
         made, listed = _begun(collection, scheme, options, option.checked_seed(seed))
     else:
-        known = _judged(str(judged), negative_grades, unjudgeable)
+        known = _judged(str(judged), unjudgeable)
         made, listed = _continued(be.read_design(design), collection, known, budget)
     with written_whole(design_file) as unfinished:
         be.save_design(made, unfinished)
     _write_list(listed, output)  # after the design, without which its judgments would be lost
     if collection is not None:
-        note_depth(collection, rankings.depth)
+        note_depth(collection, depth)
     if design is None:
         _note_sample(made, listed, kept.get("certain"))
 
@@ -133,8 +170,7 @@ def _begun(
     make = getattr(be.designs, SCHEMES[scheme])
     strata_seed, draw_seed, order_seed = map(int, np.random.SeedSequence(seed).generate_state(3))
     with working("sampling"), warnings.catch_warnings():
-        if "n_strata" not in options:  # nobody asked for a number
-            warnings.simplefilter("ignore", FewerStrata)
+        warnings.simplefilter("ignore", FewerStrata)  # nobody asked for a number
         if scheme == "order":
             design = make(collection, **options, random_seed=seed).assign_attrs(command_seed=seed)
             return design, be.designs.to_judge(design)
@@ -146,14 +182,14 @@ def _begun(
     return design, be.designs.to_judge(design, judged, random_seed=order_seed)
 
 
-def _judged(path: str, negative_grades: str, unjudgeable: str) -> DataFrame:
+def _judged(path: str, unjudgeable: str) -> DataFrame:
     """Judgments of a list, whose other rows wait for their grades."""
     from bayeseval.trec.qrels import GradesMissing
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GradesMissing)
         rows = be.trec.read_qrels(path, unjudgeable=unjudgeable)
-    return rows.loc[rows["grade"].notna() & ((rows["grade"] >= 0) | (negative_grades == "judged"))]
+    return rows.loc[rows["grade"] >= 0]
 
 
 def _continued(
@@ -174,12 +210,8 @@ def _continued(
     return design, listed
 
 
-def _check_files(
-    design_file: Path, output: Path | None, overwrite: bool, inputs: list[Path]
-) -> None:
+def _check_files(design_file: Path, output: Path | None, inputs: list[Path]) -> None:
     """Refuse files that cannot be written, and those that judgments may be in or depend on."""
-    import h5py
-
     check_outputs({"--design-file": design_file, "--output": output}, inputs)
     ending = option.output_ending(output)
     if ending in {".json", *option.OTHER_FORMATS} - {".tsv", ".tab"}:  # the lines have a tab
@@ -187,26 +219,13 @@ def _check_files(
             f"--output {output}: sample writes no {ending}; a name that ends in .csv gives a "
             "table, any other lines `topic TAB document`"
         )
-    if output is not None and output != STDOUT and output.is_file() and not overwrite:
-        if output.stat().st_size:  # an empty file loses nothing
-            raise ValueError(
-                f"{output} exists, and may hold judgments; name another --output, or replace it "
-                "with --overwrite"
-            )
-    if design_file == STDOUT or not design_file.exists() or is_special(design_file):
-        return
-    if not overwrite:
+    if output is not None and output != STDOUT and output.is_file() and output.stat().st_size:
+        raise ValueError(f"{output} exists, and may hold judgments; name another --output")
+    if design_file != STDOUT and design_file.exists() and not is_special(design_file):
         raise ValueError(
             f"{design_file} exists, and judgments made for its sample cannot be evaluated without "
-            "it; name another --design-file, or replace it with --overwrite"
+            "it; name another --design-file"
         )
-    if design_file.stat().st_size:  # a design of whatever version, not a fit or a collection
-        holds_design = h5py.is_hdf5(design_file)
-        if holds_design:
-            with h5py.File(design_file) as opened:
-                holds_design = "scheme" in opened.attrs
-        if not holds_design:
-            raise ValueError(f"{design_file} is no design file, and --overwrite replaces no other")
 
 
 def _check_options(
@@ -244,14 +263,10 @@ def _check_options(
         raise ValueError(f"--scheme {scheme} needs a --budget; order lists all documents")
     if scheme is not None and begins["--measure"]:
         raise ValueError(f"--measure goes with --scheme order; {scheme} favours no measure")
-    if scheme not in ("pps", "uniform") and begins["--n-strata"] is not None:
-        raise ValueError("--n-strata goes with --scheme pps or uniform")
     if has_labels and scheme == "uniform":
         raise ValueError(
             "--labels goes with --scheme order, pps or poisson; uniform ignores labels"
         )
-    if begins["--certain"] is not None and begins["--qrels"] is not None:
-        raise ValueError("--certain goes without --qrels, which simulates a sample")
 
 
 def _note_sample(design: Dataset, listed: DataFrame, kept: DataArray | None) -> None:

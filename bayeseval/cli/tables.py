@@ -1,38 +1,36 @@
-"""Scores as rows, with marks of significant differences, and rows as text in every format."""
+"""Scores as rows, and rows as text in every format."""
 
 import json
 import math
-import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from io import StringIO
-from string import ascii_lowercase
+from typing import Any
 
-import bayeseval as be
 from bayeseval.cli.options import DataFrame, Dataset, Table
 from bayeseval.cli.output import printable
 from bayeseval.messages import percent
 
 COLUMNS = ["run", "topic", "measure", "estimator", "estimate", "standard_error", "lower", "upper"]
-ALL = "all"  # the topic of a mean; in --against, all pairs of runs
+ALL = "all"  # the topic of a mean
 ERRORS = ["degrees_of_freedom", "design_error"]  # of design estimates
 COUNTS = ["n_topics", "outside_weight"]  # topics with a judgment, weight outside the frame
 # of combined scores, and of looks
 OPTIONAL = ["length_ratio", "model", "model_weight", "unlike_model", "more_judgments"]
 OVER = {"sample": "these topics", "topics": "the population of topics"}
-MARKS = ["better_than", "worse_than"]  # where --against asks for them
-LEVEL = 0.05  # of a p value adjusted for all comparisons of the measure
+ABOUT = ("estimator", "population", "ci_prob", "prior")  # attributes that say what was asked
+FEW = 5  # degrees of freedom, below which an error is hardly known
+WIDTH = 80  # of a terminal
 
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     **{letter: f"\\{letter}" for letter in "_&%#${}"},
-    "↑": r"\uparrow", "↓": r"\downarrow", "<": r"$<$", ">": r"$>$", "|": r"\textbar{}",
+    "<": r"$<$", ">": r"$>$", "|": r"\textbar{}",
 })  # fmt: skip
 # of labels also what is an option after the end of a line: \\ [x]
 _LATEX_LABELS = _LATEX | {ord(letter): f"{{{letter}}}" for letter in "[]*"}
 _MARKDOWN = str.maketrans({letter: f"\\{letter}" for letter in "\\|*_`<"})
 _MARKDOWN_LABELS = _MARKDOWN | {ord(letter): f"\\{letter}" for letter in "[]&~$#"}
-_MARK = re.compile(r"\(([^)]*)\)")
 
 
 def score_rows(mean: Dataset, scores: Dataset | None = None) -> DataFrame:
@@ -72,76 +70,16 @@ def sorted_rows(rows: DataFrame, measure: str) -> DataFrame:
     return rows.sort_values("run", key=lambda runs: runs.map(place), kind="stable")
 
 
-def with_marks(rows: DataFrame, pairs: Dataset) -> DataFrame:
-    """Rows of means with the runs that each is better and worse than, and the mark that says so.
-
-    ``pairs`` are of ``be.compare``. Columns better_than and worse_than have labels with blanks
-    between, mark the letters of the runs that it is better than, by their place in the table, or an
-    arrow where all are compared with one; rows of single topics get none.
-    """
-    reference = pairs.attrs["reference"]
-    above: dict[tuple[str, str], list[str]] = {}
-    below: dict[tuple[str, str], list[str]] = {}
-    for row in be.to_frame(pairs).to_dict("records"):
-        if row["p_tukey"] < LEVEL and row["estimate"] != 0:
-            first, second = row["run_a"], row["run_b"]
-            better, worse = (first, second) if row["estimate"] > 0 else (second, first)
-            above.setdefault((better, row["measure"]), []).append(worse)
-            below.setdefault((worse, row["measure"]), []).append(better)
-    keys = list(zip(rows["run"], rows["measure"], rows["topic"], strict=True))
-    better, worse = (
-        [runs.get((run, measure), []) if topic == ALL else [] for run, measure, topic in keys]
-        for runs in (above, below)
-    )
-    if reference:
-        marks = [
-            "" if run == reference else "↑" if more else "↓" if less else ""
-            for (run, _, _), more, less in zip(keys, better, worse, strict=True)
-        ]
-    else:
-        letters = _letters(rows)
-        joint = "" if len(letters) <= len(ascii_lowercase) else ","
-        marks = [joint.join(letters[run] for run in letters if run in more) for more in better]
-    texts = zip(MARKS, (better, worse), strict=True)
-    columns = {name: [" ".join(runs) for runs in lists] for name, lists in texts}
-    return rows.assign(**columns, mark=marks)
-
-
-def _letters(rows: DataFrame) -> dict[str, str]:
-    """Letter of every run by its place in the table; the place's number where there are many."""
-    names = list(dict.fromkeys(rows["run"]))
-    lettered = len(names) <= len(ascii_lowercase)
-    return {name: ascii_lowercase[i] if lettered else str(i + 1) for i, name in enumerate(names)}
-
-
-def all_pairs(against: str, runs: Iterable[str]) -> bool:
-    """Whether --against asks for all pairs, since the word for that is no run's name."""
-    return against == ALL and ALL not in runs
-
-
-def marks_note(rows: DataFrame, about: dict) -> list[str]:
-    """What the marks mean, as one sentence; none where there are none."""
-    if "mark" not in rows:
-        return []
-    rule = f"(p < {LEVEL:g} by Tukey's test, adjusted for all comparisons of a measure)"
-    against, letters = about["against"], _letters(rows)
-    if not all_pairs(against, letters):
-        return [f"↑ ↓: better or worse than {against} {rule}"]
-    listed = ", ".join(f"{letter} {name}" for name, letter in letters.items())
-    return [f"raised: the runs that it is better than {rule}; {listed}"]
-
-
 def as_csv(rows: DataFrame, about: dict) -> str:
     """Comma-separated, every digit, nothing where there is no number."""
-    columns = [*COLUMNS, *ERRORS, *COUNTS, *OPTIONAL, *MARKS]
+    columns = [*COLUMNS, *ERRORS, *COUNTS, *OPTIONAL]
     present = [name for name in columns if name in rows]
     return rows.to_csv(index=False, lineterminator="\n", columns=present)
 
 
 def as_json(rows: DataFrame, about: dict, name: str = "scores") -> str:
     """One object: what was asked, and a list of rows with null where there is no finite number."""
-    records = rows.drop(columns="mark", errors="ignore").to_dict("records")
-    whole = _finite(about | {name: records})
+    whole = _finite(about | {name: rows.to_dict("records")})
     return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -183,8 +121,7 @@ def score_table(rows: DataFrame, about: dict) -> Table:
     measures = list(dict.fromkeys(rows["measure"]))
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows.to_dict("records"):
-        mark = f"({row['mark']})" if row.get("mark") else ""
-        cell = f"{number_cell(row['estimate'])}{mark} {interval_cell(row)}".rstrip()
+        cell = f"{number_cell(row['estimate'])} {interval_cell(row)}".rstrip()
         more = row.get("more_judgments")
         if isinstance(more, int):  # where it is known
             cell += f"  {more} more" if more else "  enough"
@@ -193,6 +130,12 @@ def score_table(rows: DataFrame, about: dict) -> Table:
     for labels, of_run in lines.items():
         add_cells(table, *labels, *(of_run[name] for name in measures))
     return table
+
+
+def about(result: Dataset) -> dict[str, Any]:
+    """What was asked, by the attributes of a result: the head of the JSON."""
+    asked = {name: result.attrs[name] for name in ABOUT if result.attrs.get(name)}
+    return asked | ({"anytime": True} if result.attrs.get("anytime") else {})
 
 
 def interval_title(about: dict) -> str:
@@ -205,6 +148,11 @@ def number_cell(number: float, form: str = "z.4f") -> str:
     return "-" if math.isnan(number) else f"{number:{form}}"
 
 
+def p_cell(number: float) -> str:
+    """A p value, which is never 0."""
+    return "< .0001" if number < 0.0001 else number_cell(number, ".4f")
+
+
 def interval_cell(row: dict) -> str:
     """The interval of a row; nothing where it has none."""
     known = not math.isnan(row["lower"])
@@ -213,10 +161,17 @@ def interval_cell(row: dict) -> str:
 
 def new_table(title: str, keys: Sequence[str], numbers: Sequence[str]) -> Table:
     """A table without lines: columns of labels to the left, of numbers to the right."""
+    from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title))  # a label in it is no markup
+    table = Table(
+        title=Text(title),  # a label in it is no markup
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
     for name in keys:
         table.add_column(Text(name), no_wrap=True)
     for name in numbers:
@@ -248,29 +203,40 @@ def rendered(table: Table) -> str:
 def as_scores(rows: DataFrame, about: dict, format: str) -> str:
     """Rows of scores: as a table for people, typeset, as CSV or JSON, or as trec_eval has them.
 
-    Notes below a table are the least degrees of freedom of each measure's intervals, and what its
-    marks mean.
+    A note below a table says where errors have few degrees of freedom.
     """
     if format in WRITERS:
         return WRITERS[format](rows, about)
-    shown, letters = rows, _letters(rows)
-    # below a table for people a note has the letters of the runs
-    if format != "table" and "mark" in rows and all_pairs(about["against"], letters):
-        shown = rows.assign(run=[f"{run} ({letters[run]})" for run in rows["run"]])
-    table = score_table(shown, about)
     notes, known = [], rows.loc[(rows["topic"] == ALL) & rows["lower"].notna()]
     if "degrees_of_freedom" in rows:
-        known = known.loc[known["degrees_of_freedom"] < math.inf]
         freedom = known.groupby("measure", sort=False)["degrees_of_freedom"].min()
-        if freedom.size:
-            listed = ", ".join(f"{label} {value:.0f}" for label, value in freedom.items())
-            notes.append(f"degrees of freedom, least of the runs: {listed}")
+        few = [f"{label} {value:.0f}" for label, value in freedom.items() if value < FEW]
+        if few:
+            notes.append(
+                f"errors are known from few numbers (degrees of freedom: {', '.join(few)}): "
+                "intervals are long for that"
+            )
     if "more_judgments" in rows and (rows["more_judgments"].dropna() > 0).to_numpy().any():
         notes.append(
             "more: about how many further documents of each topic are to be judged until half of "
             f"the interval's length is {about['half_width']:g}"
         )
-    return _typeset(table, format, [*notes, *marks_note(rows, about)])
+    if format != "table":
+        return _typeset(score_table(rows, about), format, notes)
+    text = "\n".join(rendered(table) for table in _narrow_tables(rows, about))
+    return text + "".join(f"{printable(note)}\n" for note in notes)
+
+
+def _narrow_tables(rows: DataFrame, about: dict) -> list[Table]:
+    """Tables of as many measures each as fit a terminal, of one at least."""
+    measures = list(dict.fromkeys(rows["measure"]))
+    for number in range(len(measures), 0, -1):
+        parts = [measures[first : first + number] for first in range(0, len(measures), number)]
+        tables = [score_table(rows.loc[rows["measure"].isin(part)], about) for part in parts]
+        lines = [line for table in tables for line in rendered(table).splitlines()]
+        if number == 1 or max(map(len, lines)) <= WIDTH:
+            return tables
+    return []
 
 
 def as_rows(rows: DataFrame, about: dict, format: str, table) -> str:
@@ -286,21 +252,16 @@ def as_rows(rows: DataFrame, about: dict, format: str, table) -> str:
 
 
 def _typeset(table: Table, format: str, notes: Sequence[str] = ()) -> str:
-    """A table with notes, for people, in LaTeX or Markdown.
-
-    Columns to the right have numbers; what stands there in brackets is a mark, which is raised.
-    """
+    """A table with notes, for people, in LaTeX or Markdown; columns to the right have numbers."""
     if format == "table":
         return rendered(table) + "".join(f"{printable(note)}\n" for note in notes)
     latex = format == "latex"
-    letters, raised = (_LATEX, r"$^{\1}$") if latex else (_MARKDOWN, r"<sup>\1</sup>")
+    letters = _LATEX if latex else _MARKDOWN
     of_labels = _LATEX_LABELS if latex else _MARKDOWN_LABELS
     columns, sides = [], ""
     for column in table.columns:
         own = letters if column.justify == "right" else of_labels
         cells = [str(cell).translate(own) for cell in column.cells]
-        if column.justify == "right":
-            cells = [_MARK.sub(raised, cell) for cell in cells]
         if latex and column.justify == "right":  # a minus where text has a hyphen
             cells = [cell.replace("-", "$-$") for cell in cells]
         columns.append([str(column.header).translate(letters), *cells])
@@ -308,7 +269,7 @@ def _typeset(table: Table, format: str, notes: Sequence[str] = ()) -> str:
     header, *lines = zip(*columns, strict=True)
     title, *notes = (printable(note) for note in (str(table.title), *notes))
     if latex:
-        text = [f"% {note}".replace("↑", "up").replace("↓", "down") for note in (title, *notes)]
+        text = [f"% {note}" for note in (title, *notes)]
         text += [f"\\begin{{tabular}}{{{sides}}}", r"\toprule"]
         text += [" & ".join(header) + r" \\", r"\midrule"]
         text += [" & ".join(line) + r" \\" for line in lines]

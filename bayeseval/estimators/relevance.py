@@ -259,8 +259,8 @@ def check_no_predictor(estimator: str, predictor) -> None:
     if predictor is not None:
         raise ValueError(
             Message(
-                f"estimator '{estimator}' uses no predictor; use ",
+                f"estimator '{estimator}' uses no predictor and no labels; use ",
                 Option("estimator", "dyn"),
-                " with a predictor",
+                " with these",
             )
         )

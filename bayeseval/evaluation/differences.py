@@ -25,8 +25,12 @@ BLOCK = 2000  # pairs of runs whose deviations are held at once
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def compared_pairs(runs: NDArray, reference: str | None = None) -> Pairs:
+def compared_pairs(
+    runs: NDArray, reference: str | None = None, pair: tuple[str, str] | None = None
+) -> Pairs:
     """Positions of the runs a and b of all pairs, a before b, or of all runs beside a reference b.
+
+    Or of the two runs of one pair.
 
     Examples
     --------
@@ -35,12 +39,28 @@ def compared_pairs(runs: NDArray, reference: str | None = None) -> Pairs:
     """
     if runs.size < 2:
         raise ValueError("a comparison needs at least 2 runs")
+    if pair is not None:
+        first, second = _both(runs, reference, pair)
+        return np.array([first]), np.array([second])
     if reference is None:
         first, second = np.triu_indices(runs.size, k=1)
         return first, second
     other = run_position(runs, reference)
     first = np.delete(np.arange(runs.size), other)
     return first, np.full(first.size, other)
+
+
+def _both(runs: NDArray, reference: str | None, pair: tuple[str, str]) -> tuple[int, int]:
+    """Positions of the runs of a pair."""
+    if reference is not None:
+        raise ValueError(
+            Message(Option("pair"), " is one comparison; leave out ", Option("reference"))
+        )
+    names = [pair] if isinstance(pair, str) else list(pair)
+    if len(names) != 2 or names[0] == names[1]:
+        raise ValueError(Message(Option("pair"), f" names two different runs, not {names}"))
+    first, second = (run_position(runs, name) for name in names)
+    return first, second
 
 
 def run_position(runs: NDArray, name: str) -> int:
@@ -73,10 +93,11 @@ def differences(
     """Differences of pairs of runs over topics, with the standard errors of the pairs.
 
     Of the runs at the positions a and b of ``pairs``, (comparison,) each: what
-    :func:`mean_over_topics` returns, over measure and comparison, and ``difference`` (measure,
-    comparison, topic). The two runs share topics and judged documents, so their errors are
-    correlated. ``population`` is that of means; by default "sample" where the design gives the
-    error of a difference, and else "topics", by Student's t for paired topics.
+    :func:`mean_over_topics` returns, over measure and comparison, ``difference`` (measure,
+    comparison, topic), and ``outside_weight_a`` and ``outside_weight_b``. The two runs share topics
+    and judged documents, so their errors are correlated. ``population`` is that of means; by
+    default "sample" where the design gives the error of a difference, and else "topics", by
+    Student's t for paired topics.
     """
     population = default_population(estimator) if population is None else population
     check_option(population=population)
@@ -88,11 +109,26 @@ def differences(
     over |= {"ci_prob": ci_prob, "anytime": anytime}
     if population == "topics" or estimator not in HAS_COVARIANCE:
         scores = evaluate(sampled, measures, estimator=estimator, **options)
-        return differences_of_scores(scores, pairs=pairs, **over)
+        outside = scores["outside_weight"].transpose("measure", "run", "topic").to_numpy()
+        return _with_weights(differences_of_scores(scores, pairs=pairs, **over), outside, pairs)
     options = without_defaults(options, "differences over these topics count")
     problem = Problem.prepared(sampled, measures, estimator=estimator, **options)
     warn_of_topics_and_runs(problem)
-    return _means(design_differences(problem, pairs), **over)
+    outside = np.full((len(problem.measures), *problem.frame.rankings.length.shape), np.nan)
+    for topic, position in problem.topics():
+        outside[:, :, topic] = problem.outside_weight(topic, position)[..., 0]
+    return _with_weights(_means(design_differences(problem, pairs), **over), outside, pairs)
+
+
+def _with_weights(found: xr.Dataset, outside: NDArray, pairs: Pairs) -> xr.Dataset:
+    """Differences with both runs' weight (measure, run, topic) outside the frame, as a mean."""
+    known = ~np.isnan(outside)
+    mean = np.where(known, outside, 0.0).sum(axis=2) / np.maximum(known.sum(axis=2), 1)
+    mean = np.where(known.any(axis=2), mean, np.nan)
+    dims = ("measure", "comparison")
+    first, second = pairs
+    both = {"outside_weight_a": (dims, mean[:, first]), "outside_weight_b": (dims, mean[:, second])}
+    return found.assign(both)
 
 
 def differences_of_scores(scores: xr.Dataset, *, pairs: Pairs, **over) -> xr.Dataset:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_seed
-from bayeseval.collection.labels import row_of_pair
+from bayeseval.collection.labels import asked_labels, row_of_pair
 from bayeseval.collection.origin import origin
 from bayeseval.collection.schema import design_parameters
 from bayeseval.designs.judging_list import information, is_order
@@ -49,6 +49,15 @@ OPTIONS = {
 }
 
 
+def reading_labels(predictor, labels: str | Sequence[str] | None):
+    """A predictor that reads the labels, where some are named; by default "pooled"."""
+    if labels is None:
+        return predictor
+    names = asked_labels(labels)
+    one = predictor == "external" and len(names) == 1
+    return predictor or "pooled", names[0] if one else names
+
+
 def check_option(**given: str) -> None:
     """Refuse a value that an option does not have, and list those it has."""
     for name, value in given.items():
@@ -76,6 +85,7 @@ class Problem:
         *,
         estimator: str,
         predictor=None,
+        labels: str | Sequence[str] | None = None,
         relevance_level: int = 1,
         gain=None,
         random_seed: int | None = None,
@@ -94,6 +104,7 @@ class Problem:
         check_estimable(parsed, estimator, grades)
         _warn_strata(collection, parsed)
         check_option(denominator=denominator)
+        predictor = reading_labels(predictor, labels)
         if denominator != "counts" and estimator not in HAS_COVARIANCE:
             raise ValueError(
                 Message(

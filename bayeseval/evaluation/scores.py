@@ -1,7 +1,7 @@
 """Scores of every run on every topic, with design standard errors."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -28,6 +28,7 @@ def evaluate(
     *,
     estimator: str,
     predictor=None,
+    labels: str | Sequence[str] | None = None,
     relevance_level: int = 1,
     gain=None,
     outside: str = "nonrelevant",
@@ -51,9 +52,11 @@ def evaluate(
         "P@10", "RBP(p=0.8)", "DCG@20", "nDCG@10", "AP", "AP(rel=2)", "Rprec", "R@100", "NumRel",
         those of :func:`measure` ...; with "assumed" all that ir_measures scores on judgments.
     estimator : {"assumed", "stat", "dyn", "condensed", "inf", "stat_ap", "importance"}
-    predictor : str or tuple, optional
-        M of ``dyn``: "pooled" (default, with all labels that were added), "rank_logistic",
-        "constant"; ("pooled", labels), ("recalibrated", labels) or ("external", label).
+    predictor : {"pooled", "recalibrated", "external", "rank_logistic", "constant"}, optional
+        M of ``dyn``; default "pooled". A pair such as ("constant", 0.1) has a value too.
+    labels : str or list of str, optional
+        Predictions that were added (:func:`add_predictions`) and that the predictor reads; default:
+        all of them ("pooled").
     relevance_level : int
         Least relevant grade; ``rel=`` in a measure wins.
     gain : dict or callable, optional
@@ -116,6 +119,7 @@ def evaluate(
         measures,
         estimator=estimator,
         predictor=predictor,
+        labels=labels,
         relevance_level=relevance_level,
         gain=gain,
         denominator=denominator,

@@ -49,7 +49,7 @@ def plot_plan(planned: xr.Dataset, measure: str | None = None, *, ax: Axes | Non
     >>> collection = be.simulate.urn_collection(
     ...     [0.05, 0.1, 0.2], n_topics=10, prevalence=0.1, random_seed=1
     ... )
-    >>> planned = be.plan(collection, "P@10", budgets=[20, 80], n_topics=[10, 50], random_seed=2)
+    >>> planned = be.plan(collection, "P@10", budget=[20, 80], n_topics=[10, 50], random_seed=2)
     >>> be.plots.plot_plan(planned).get_ylabel()
     'half-width of 90% intervals, P@10'
     """

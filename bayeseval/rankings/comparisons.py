@@ -28,6 +28,7 @@ def compare_draws(
     *,
     covariance: xr.DataArray | None = None,
     reference: str | None = None,
+    pair: tuple[str, str] | None = None,
     ci_prob: float = 0.9,
     equivalence: float | Mapping[str, float] | None = None,
     prior: str | None = None,
@@ -46,6 +47,8 @@ def compare_draws(
         For means: of :func:`covariance` with ``anticipated=True``.
     reference : str, optional
         Compare every run with this one; by default all pairs.
+    pair : tuple of str, optional
+        Compare these two runs alone.
     ci_prob : float
         Probability of each interval (equal tails).
     equivalence : float or mapping of measure to float, optional
@@ -81,7 +84,7 @@ def compare_draws(
     """
     check_ci_prob(ci_prob)
     measures, runs, known = evidence_by_measure(scores, covariance)
-    first, second = compared_pairs(runs, reference)
+    first, second = compared_pairs(runs, reference, pair)
     margins = equivalence_margins(equivalence, np.array(measures))
     estimate = np.stack([one.difference[first, second] for one in known])
     error = np.stack([one.error[first, second] for one in known])

@@ -1,5 +1,5 @@
 """Reports: an evaluation on one page of HTML that needs no other file."""
 
-from bayeseval.reporting.evaluation import evaluation_page
+from bayeseval.reporting.evaluation import report
 
-__all__ = ["evaluation_page"]
+__all__ = ["report"]

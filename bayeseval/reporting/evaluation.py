@@ -11,15 +11,19 @@ import xarray as xr
 
 import bayeseval as be
 from bayeseval.answers import default_estimator
-from bayeseval.answers.scoring import refuse_options_of_collections
+from bayeseval.answers.scoring import (
+    COMBINED,
+    check_combinable,
+    refuse_options_of_collections,
+)
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_ci_prob, check_seed, check_whole_numbers
 from bayeseval.collection.schema import design_parameters, label_names
 from bayeseval.combination import N_CHAINS, UNLIKE, Combination
 from bayeseval.estimators import HAS_COVARIANCE, WITHOUT_DESIGN
 from bayeseval.evaluation import means_with_covariance, scores_by_topic
+from bayeseval.evaluation.problem import reading_labels
 from bayeseval.evaluation.score_tables import GIVEN
-from bayeseval.frame.frame import BY_CHANCE
 from bayeseval.frame.rankings import Rankings
 from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.names import parse_measures
@@ -58,52 +62,45 @@ class Notes:
             self.add(str(warning.message))
 
 
-def evaluation_page(
-    sampled: xr.DataTree | xr.Dataset,
+def report(
+    collection_or_scores: xr.DataTree | xr.Dataset,
     measures=None,
     *,
     estimator: str | None = None,
-    predictor=None,
-    model: bool = True,
-    learn_from: str | Sequence[str] = "design",
+    labels: str | Sequence[str] | None = None,
     relevance_level: int = 1,
     ci_prob: float = 0.9,
     anytime: bool = False,
+    predictor=None,
+    learn_from: str | Sequence[str] = "design",
     draws: int = 1000,
     title: str | None = None,
     notes: Sequence[str] = (),
-    random_seed: int,
+    random_seed: int = 0,
 ) -> str:
     """A page of HTML on the runs of a collection, which needs no other file.
 
     For each measure the runs from the best, with intervals, possible ranks and groups, and
-    pictures of them; then cautions, the terms, and how it was made. By a random sample and ``dyn``,
-    scores are combined with ``relevance_model``, those of measures that count grades with
-    ``grade_model`` (:func:`scores`).
+    pictures of them; then cautions, the terms, and how it was made.
 
     Parameters
     ----------
-    sampled : DataTree or Dataset
+    collection_or_scores : DataTree or Dataset
         Collection without replicates; or scores per topic (:func:`read_scores`), of which neither
         measures nor estimator can be asked.
-    measures : str, object or list
-        As for :func:`evaluate`.
-    estimator, predictor
-        As for :func:`evaluate`. Default: "dyn" of a random sample ("stat" of prels and probs, which
-        list the sampled documents alone; "importance" of draws with replacement), "assumed" of
-        other judgments.
-    model : bool
-        Whether to combine with a model where that can be.
-    learn_from : {"design", "all"} or list of str
-        Runs that the model is fitted to, as for :func:`scores`.
+    measures, estimator, labels
+        As for :func:`scores`, with the same defaults.
     relevance_level : int
         Lowest relevant grade.
     ci_prob : float
         Coverage of the intervals.
     anytime : bool
         Intervals and ranks that hold at every look, by the design alone.
-    draws : int
-        Posterior draws of each of four chains, as for :func:`fit`.
+    predictor
+        As for :func:`evaluate`.
+    learn_from, draws
+        Of "combined": the runs that the model is fitted to, and the posterior draws of each of
+        four chains, as for :func:`scores`.
     title : str, optional
     notes : sequence of str
         Sentences for the list of cautions, before those found here. Warnings are listed there
@@ -118,15 +115,15 @@ def evaluation_page(
     Raises
     ------
     ValueError
-        As :func:`evaluate`, :func:`covariance` and :func:`rankings.rank_sets`.
+        As :func:`scores` and :func:`rank`.
 
     Examples
     --------
-    >>> import bayeseval as be, bayeseval.reporting
+    >>> import bayeseval as be
     >>> collection = be.simulate.urn_collection(
     ...     [0.05, 0.1, 0.2], n_topics=10, prevalence=0.1, random_seed=1
     ... )
-    >>> text = be.reporting.evaluation_page(collection, "P@10", random_seed=1)
+    >>> text = be.report(collection, "P@10")
     >>> text.startswith("<!doctype html>"), "Possible ranks" in text
     (True, True)
     """
@@ -137,23 +134,25 @@ def evaluation_page(
     for text in notes:
         cautions.add(text)
     title = title or "Evaluation of search runs"
+    sampled = collection_or_scores
     if isinstance(sampled, xr.Dataset):
-        asked = {"estimator": estimator, "predictor": predictor, "anytime": anytime or None}
-        refuse_options_of_collections(measures, **asked)
+        asked = {"estimator": estimator, "predictor": predictor, "labels": labels}
+        refuse_options_of_collections(measures, **asked, anytime=anytime or None)
         return _page_of_scores(sampled, ci_prob, random_seed, title, cautions)
     check_collection(sampled, "rankings", "judgments")
     fitted_runs(sampled, learn_from)
-    options = {
-        "estimator": estimator or default_estimator(sampled, measures, anytime=True),
-        "predictor": predictor,
-    }
+    estimator = estimator or default_estimator(sampled, measures, anytime)
+    combining = estimator == COMBINED
+    if combining:
+        check_combinable(sampled, anytime)
+    options = {"predictor": reading_labels(predictor, labels)}
+    options |= {"estimator": "dyn" if combining else estimator}
     options |= {"relevance_level": relevance_level, "ci_prob": ci_prob}
     fitting = {"learn_from": learn_from, "draws": draws, "random_seed": random_seed}
-    combining = model and not anytime and _combinable(sampled, options["estimator"])
-    labels, by_model = _labels(sampled, measures, relevance_level, combining)
+    named, by_model = _labels(sampled, measures, relevance_level, combining)
     answers: list[Answers] = []
     with cautions.of_warnings():
-        if estimated := [label for label in labels if label not in by_model]:
+        if estimated := [label for label in named if label not in by_model]:
             asked = options | {"anytime": anytime}
             answers.append(_design_answers(sampled, estimated, asked, random_seed, cautions))
         if combining:
@@ -161,7 +160,7 @@ def evaluation_page(
     for one in answers:
         _note_scores(one.scores, cautions)
     shown = shown_answers(answers)
-    openings = {label: answer(label, shown[label], sampled, options) for label in labels}
+    openings = {label: answer(label, shown[label], sampled, options) for label in named}
     modelled = len(answers) > 1 or bool(by_model)
     made = _method(sampled, answers[0].scores.attrs, modelled, options, fitting)
     runs, topics = (counted(sampled.sizes[dim], dim) for dim in ("run", "topic"))
@@ -172,7 +171,7 @@ def evaluation_page(
     if options["estimator"] in WITHOUT_DESIGN:
         weight = answers[0].scores["outside_weight"].max("run")
         fates = {
-            _fate(options["estimator"], one) for one in labels if weight.sel(measure=one) >= SHOWN
+            _fate(options["estimator"], one) for one in named if weight.sel(measure=one) >= SHOWN
         }
         lead += "".join(f"; documents without a judgment {fate}" for fate in fates if fate)
     return _page(title, answers, openings, cautions, (f"{lead}.", made))
@@ -266,12 +265,6 @@ def _note_missing_topics(sampled: xr.DataTree, notes: Notes) -> None:
             f"{'scores' if n_runs == 1 else 'score'} 0 there; {sampled['run'].to_numpy()[worst]} "
             f"lacks most, {missing[worst]} of {topics.size}."
         )
-
-
-def _combinable(sampled: xr.DataTree, estimator: str) -> bool:
-    """Whether scores by an estimator are combined with a model."""
-    design = sampled.children.get("design")
-    return estimator == "dyn" and design is not None and design.attrs["scheme"] in BY_CHANCE
 
 
 def _labels(

@@ -57,7 +57,7 @@ def second_stage(collection, first: pd.DataFrame) -> pd.DataFrame:
     common = np.random.default_rng(3).choice(collection.topic.values, size=10, replace=False)
     asked = {"measures": MEASURES, "judged_before": first}
     by_runs = be.adjust_scores(collection, **asked)
-    by_topics = be.adjust_scores(collection, **asked, common_topics=common, random_seed=4)
+    by_topics = be.adjust_scores(collection, **asked, common_topics=common)
     truth = be.evaluate(collection, MEASURES, estimator="assumed").estimate.mean("topic")
     bounds = {
         f"{name}{side}": by_topics[f"{name}interval"].sel(ci_bound=side, drop=True)

@@ -67,7 +67,6 @@ def test_ten_common_topics_halve_the_error_of_the_runs_that_were_not_pooled(stag
                 common_topics=common,
                 measures=MEASURES,
                 judged_before=first,
-                n_boot=0,
             )
         target = true.sel(run=result.run)
         np.testing.assert_allclose(result.unadjusted, early.sel(run=result.run), atol=1e-12)

@@ -1,10 +1,9 @@
 """A small collection in files, a sample of it, and the program as a function."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+import bayeseval as be
 from bayeseval.cli import main
 
 TOPICS = ("1", "2", "10")
@@ -54,31 +53,25 @@ def kept_files(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def draw_sample():
-    """Function that draws a sample in a folder, and writes its judgments.
+    """Function that draws a sample in strata, and writes its design and its judgments.
 
-    It leaves `design.nc`, `listed` (what is to judge) and `judged` in the folder, and returns the
-    options that name the design.
+    It leaves `design.nc` and `judged` in the folder, and returns the options that name the design.
     """
 
-    def draw(folder, *words, runs="abc", budget=12, n_strata=3, seed=1) -> list[str | Path]:
-        design, listed = folder / "design.nc", folder / "listed"
-        asked = [
-            "--scheme",
-            "pps",
-            "--budget",
-            budget,
-            "--n-strata",
-            n_strata,
-            "--seed",
-            seed,
-            *words,
-        ]
-        asked += ["--design-file", design, "--output", listed, "--overwrite"]
-        assert main([str(x) for x in ("sample", *(folder / name for name in runs), *asked)]) == 0
-        drawn = set(listed.read_text().splitlines())
+    def draw(folder, runs="abc", budget=12, n_strata=3, seed=1, labels=None, **options) -> list:
+        collection = be.read_collection(None, [folder / name for name in runs])
+        if labels is not None:
+            collection = be.add_predictions(collection, "gpt", labels)
+            options["labels"] = "gpt"
+        design = be.designs.pps_strata(collection, budget=budget, n_strata=n_strata, **options)
+        _, draw_seed, _ = map(int, np.random.SeedSequence(seed).generate_state(3))  # as `sample`
+        design = design.assign(selected=be.draw(design, random_seed=draw_seed))
+        be.save_design(design, folder / "design.nc")
+        listed = be.designs.to_judge(design, random_seed=seed)
+        drawn = set(listed[["topic", "document"]].itertuples(index=False, name=None))
         lines = (folder / "qrels").read_text().splitlines(keepends=True)
-        judged = [line for line in lines if "\t".join(line.split()[::2]) in drawn]
+        judged = [line for line in lines if tuple(line.split()[::2][:2]) in drawn]
         (folder / "judged").write_text("".join(judged))
-        return ["--design", design]
+        return ["--design", folder / "design.nc"]
 
     return draw

@@ -1,4 +1,4 @@
-"""Tables for papers: LaTeX, Markdown, sorted, with marks of significance, and what CSV adds."""
+"""Tables for papers: LaTeX, Markdown, sorted, and what CSV adds."""
 
 import io
 import json
@@ -8,10 +8,6 @@ from html import escape
 import numpy as np
 import pandas as pd
 import pytest
-
-import bayeseval as be
-from bayeseval.cli import tables
-from bayeseval.cli.tables import as_scores, with_marks
 
 NUMBERS = ["estimate", "lower", "upper", "standardised"]
 
@@ -48,14 +44,14 @@ def test_sorting_puts_the_best_mean_first_whatever_the_name_s_form(evaluate):
     assert code == 2 and "--sort nDCG@5 is none of the measures asked for: AP, P@10" in err
 
 
-def test_csv_has_degrees_of_freedom_and_tables_the_least_of_them(evaluate):
+def test_csv_has_degrees_of_freedom_and_tables_say_where_they_are_few(evaluate):
     rows = pd.read_csv(io.StringIO(evaluate("--format", "csv")[1]))
     further = ["degrees_of_freedom", "design_error", "n_topics", "outside_weight"]
     assert rows.columns[8:].tolist() == further
     assert (rows["degrees_of_freedom"] == 2).all() and rows["design_error"].isna().all()
     record = json.loads(evaluate("--format", "json")[1])["scores"][0]
     assert record["degrees_of_freedom"] == 2
-    assert "degrees of freedom, least of the runs: AP 2, P@10 2" in evaluate()[1]
+    assert "(degrees of freedom: AP 2, P@10 2)" in evaluate()[1]
 
 
 def test_latex_is_a_table_with_escaped_names(evaluate):
@@ -110,7 +106,7 @@ def test_numbers_below_0_have_a_minus_in_latex_and_labels_a_hyphen(command, file
              "--estimator", "assumed", "--format"]  # fmt: skip
     rows = pd.read_csv(io.StringIO(command(*words, "csv")[1]))
     lines = [line for line in command(*words, "latex")[1].splitlines() if line.endswith(r"\\")]
-    assert lines[1].startswith("e-1 & b & AP & ")
+    assert lines[1].startswith("e-1 & b & ")
     for line, row in zip(lines[1:], rows.to_dict("records"), strict=True):
         assert line.count("$-$") == sum(row[name] < 0 for name in NUMBERS)
         assert re.search(r"[& [0-9]-\d", line) is None
@@ -123,65 +119,6 @@ def test_markdown_is_a_table_with_a_rule(evaluate):
     assert len(lines) == 2 + 3 * 4 and lines[2].startswith(r"| bad\_1 | 1 | 0.")
 
 
-def test_marks_are_those_of_compare(evaluate, files, monkeypatch):
-    monkeypatch.setattr(tables, "LEVEL", 0.6)
-    rows = pd.read_csv(io.StringIO(evaluate("--against", "all", "--format", "csv")[1]))
-    names = ["bad_1", "mid&2", "good"]
-    collection = be.read_collection(str(files / "qrels"), [str(files / name) for name in names])
-    pairs = be.compare(collection, ["AP", "P@10"], estimator="assumed", population="topics")
-    for pair in be.to_frame(pairs).to_dict("records"):
-        both = [pair["run_a"], pair["run_b"]]
-        better, worse = both if pair["estimate"] > 0 else both[::-1]
-        cell = rows[(rows["run"] == better) & (rows["measure"] == pair["measure"])].iloc[0]
-        marked = worse in str(cell["better_than"]).split()
-        assert marked == (pair["p_tukey"] < 0.6)
-
-
-def pairs_of(reference):
-    """Differences of three runs, of which b is clearly best."""
-    runs = [("a", "b", -0.2, 0.001), ("a", "c", 0.1, 0.2), ("b", "c", 0.3, 0.01)]
-    kept = [row for row in runs if reference is None or reference in row[:2]]
-    table = pd.DataFrame(kept, columns=["run_a", "run_b", "estimate", "p_tukey"])
-    found = table.set_index(pd.RangeIndex(len(table), name="comparison")).to_xarray()
-    found = found.set_coords(["run_a", "run_b"]).expand_dims(measure=["AP"])
-    return found.assign_attrs(reference=reference or "")
-
-
-def test_marks_are_letters_by_place_or_arrows_against_one_run():
-    rows = pd.DataFrame({"run": list("bac"), "measure": "AP", "topic": "all"})
-    every = with_marks(rows, pairs_of(None))
-    assert every["mark"].tolist() == ["bc", "", ""]
-    assert every["better_than"].tolist() == ["a c", "", ""]
-    assert every["worse_than"].tolist() == ["", "b", "b"]
-    against = with_marks(rows, pairs_of("b"))
-    assert against["mark"].tolist() == ["", "↓", "↓"]
-
-
-def test_letters_of_runs_are_explained_below_a_table_and_numbers_of_many():
-    numbers = {name: 0.5 for name in ("estimate", "lower", "upper", "degrees_of_freedom")}
-    rows = pd.DataFrame({"measure": "AP", "topic": "all", "mark": "", **numbers}, index=range(40))
-    about = {"estimator": "dyn", "ci_prob": 0.9, "population": "sample", "against": "all"}
-    few = rows.head(3).assign(run=list("bac"))
-    assert "; a b, b a, c c\n" in as_scores(few, about, "table")
-    assert "| b (a) |" in as_scores(few, about, "markdown")
-    many = as_scores(rows.assign(run=[f"run{i}" for i in range(40)]), about, "table")
-    assert "; 1 run0, 2 run1" in many and "31 run30" in many
-    named_all = as_scores(few.assign(run=["all", "a", "c"]), about, "markdown")
-    assert "worse than all" in named_all and "| all |" in named_all
-
-
-def test_marks_stand_raised_in_every_format(evaluate, monkeypatch):
-    monkeypatch.setattr(tables, "LEVEL", 0.6)  # three topics tell little
-    words = ["--against", "bad_1", "--sort", "AP"]
-    assert re.search(r"good .*\d\.\d{4}\(↑\) \[", evaluate(*words)[1])
-    assert "$^{\\uparrow}$" in evaluate(*words, "--format", "latex")[1]
-    assert "<sup>↑</sup>" in evaluate(*words, "--format", "markdown")[1]
-    for format in ("latex", "markdown"):  # letters stand beside the runs that they mean
-        lines = evaluate("--against", "all", "--sort", "AP", "--format", format)[1].splitlines()
-        for run, letter in ((r"bad\_1", "c"), ("good", "a")):
-            assert any(re.match(rf"(\| )?{re.escape(run)} \({letter}\) ", line) for line in lines)
-
-
 @pytest.mark.parametrize("name", ["compare", "rank"])
 def test_comparisons_and_ranks_are_typeset_too(evaluate, command, files, name):
     evaluate()
@@ -191,7 +128,7 @@ def test_comparisons_and_ranks_are_typeset_too(evaluate, command, files, name):
     assert code == 0
     lines = [line for line in latex.splitlines() if line.endswith(r"\\")]
     widths = {len(re.findall(r"(?<!\\)&", line)) for line in lines}
-    assert len(widths) == 1 and r"bad\_1" in latex and "\\begin{tabular}{ll" in latex
+    assert len(widths) == 1 and r"bad\_1" in latex and "\\begin{tabular}{l" in latex
     code, markdown, _ = command(*words, "markdown")
     piped = [line for line in markdown.splitlines() if line.startswith("|")]
     assert code == 0 and len(piped) == len(lines) + 1

@@ -202,7 +202,7 @@ def test_mistakes_read_as_those_of_other_commands(command, files, monkeypatch):
     words = (files / "qrels", files / "a", files / "b")
     said = command("evaluate", *words, "-m", "P@5", "--estimator", "assumed")[2]
     out = command("doctor", *words)[1]
-    assert "--on-duplicate best keeps" in said
+    assert "on_duplicate='best' in Python keeps" in said
     assert f"error    {said.removeprefix('bayeseval: ')}" in out
     (files / "five").write_text("1 0 d01 1 0.5\n")
     assert "set --qrels-format to one of" in command("doctor", files / "five")[1]

@@ -20,7 +20,7 @@ from tests.posterior.handmade import handmade_fit
 from tests.small import small_collection
 
 HEADER = "run,topic,measure,estimator,estimate,standard_error,lower,upper"
-QUICK = ["--approximation", "laplace", "--seed", "1", "--draws", "50", "--chains", "2"]
+QUICK = ["--seed", "1", "--draws", "25"]
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def fitted(command, files, *words, measures=("P@10",), qrels="judged"):
 def test_scores_are_those_of_the_package_in_the_columns_of_evaluate(command, sampled):
     code, out, err = fitted(
         command, sampled, "--design", sampled / "design.nc", *QUICK, "--format", "csv",
-        "--ci-prob", "0.8", "--population", "topics", "--no-plots", measures=("P@10", "AP"),
+        "--ci-prob", "0.8", "--population", "topics", measures=("P@10", "AP"),
     )  # fmt: skip
     assert (code, out.splitlines()[0]) == (0, f"{HEADER},n_topics,outside_weight")
     runs = [str(sampled / name) for name in "abc"]
@@ -61,7 +61,7 @@ def test_scores_are_those_of_the_package_in_the_columns_of_evaluate(command, sam
         str(sampled / "judged"),
     )  # fmt: skip
     known = be.fit(
-        be.models.relevance_model(collection), approximation="laplace", draws=50, chains=2,
+        be.models.relevance_model(collection), approximation="laplace", draws=25,
         random_seed=1,
     )  # fmt: skip
     post = be.posterior_scores(
@@ -81,40 +81,15 @@ def test_scores_are_those_of_the_package_in_the_columns_of_evaluate(command, sam
     assert (sampled / "out" / "scores.csv").read_text() == out
     again = be.open_fit(sampled / "out" / "fit.nc")
     np.testing.assert_array_equal(again["posterior/reliability"], known["posterior/reliability"])
-    assert sorted(path.name for path in (sampled / "out").iterdir()) == [
-        "fit.nc",
-        "scores.csv",
-        "scores.json",
-    ]
+    assert not (sampled / "out" / "intervals.csv").exists()
     assert "is fitted to 36 judged documents and the ranks of 3 runs" in err
     assert "no sampler to check" in err and "no design" not in err
     assert "the model's predictions" in err
 
 
-def test_intervals_include_the_models_own_errors_unless_the_posterior_alone_is_asked_for(
-    command, sampled
-):
-    how = ("--design", sampled / "design.nc", *QUICK)
-    tables, errors = {}, {}
-    for name, words in (("with", ()), ("without", ("--posterior-only",))):
-        folder = sampled / name
-        asked = (*how, *words, "--no-plots", "--output", folder)
-        code, _, err = fitted(command, sampled, *asked, measures=("Rprec",))
-        assert code == 0, err
-        tables[name] = pd.read_csv(folder / "scores.csv")
-        errors[name] = json.loads((folder / "scores.json").read_text())["model_errors"]
-        assert ("--posterior-only" in err) == (name == "with")
-        sources = pd.read_csv(folder / "intervals.csv").set_index(["estimator", "run"])
-        of_model = sources.loc["model"].standard_error
-        np.testing.assert_allclose(of_model, tables[name].set_index("run").standard_error)
-    assert errors == {"with": "added", "without": "none"}
-    np.testing.assert_allclose(tables["with"].estimate, tables["without"].estimate)
-    assert (tables["with"].standard_error > 1.05 * tables["without"].standard_error).all()
-
-
 def test_the_combined_scores_are_printed_in_every_format_for_readers(command, sampled):
     how = ("--design", sampled / "design.nc", *QUICK)
-    code, out, err = fitted(command, sampled, *how, "--no-plots", "--format", "markdown")
+    code, out, err = fitted(command, sampled, *how, "--format", "markdown")
     assert code == 0, err
     shown = pd.read_csv(sampled / "out" / "intervals.csv").query("estimator == 'combined'")
     for row in shown.itertuples():
@@ -157,7 +132,7 @@ def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, 
 
 
 def test_without_a_design_the_judged_documents_are_the_frame_with_a_note(command, sampled):
-    words = [*QUICK, "--no-plots", "--format", "json"]
+    words = [*QUICK, "--format", "json"]
     code, out, err = fitted(command, sampled, *words)
     assert code == 0
     assert "no design: the judged documents are the frame, and all others count as not" in err
@@ -167,16 +142,12 @@ def test_without_a_design_the_judged_documents_are_the_frame_with_a_note(command
     answer = json.loads(out)
     assert (answer["approximation"], answer["seed"], "passed" in answer) == ("laplace", 1, True)
     assert [row["n_topics"] for row in answer["scores"]] == [3, 3, 3]
-    _, spoken, err = fitted(command, sampled, *words, "--outside", "model")
-    assert "are left to the model" in err and "exact" not in err
-    pairs = zip(answer["scores"], json.loads(spoken)["scores"], strict=True)
-    assert all(whole["estimate"] > base["estimate"] for base, whole in pairs)
     known = json.loads((sampled / "out" / "scores.json").read_text())
-    assert known["scores"] == json.loads(spoken)["scores"] and known["seed"] == 1
+    assert known["scores"] == answer["scores"] and known["seed"] == 1
 
 
 def test_with_complete_judgments_the_scores_are_exact_with_a_note(command, files):
-    code, _, err = fitted(command, files, *QUICK, "--no-plots", qrels="qrels")
+    code, _, err = fitted(command, files, *QUICK, qrels="qrels")
     assert code == 0
     assert "every document that counts is judged: scores are exact" in err
     assert "warning" not in err
@@ -185,7 +156,7 @@ def test_with_complete_judgments_the_scores_are_exact_with_a_note(command, files
 def test_a_run_that_lacks_a_topic_gets_a_note(command, sampled):
     lines = (sampled / "c").read_text().splitlines(keepends=True)
     (sampled / "c").write_text("".join(line for line in lines if not line.startswith("2 ")))
-    _, _, err = fitted(command, sampled, *QUICK, "--no-plots")
+    _, _, err = fitted(command, sampled, *QUICK)
     assert "1 of 3 runs lacks topics and scores 0 there, 1 run-topic pair in all; run c" in err
 
 
@@ -212,7 +183,7 @@ def sampler_answer(model, *, sticky=False) -> xr.DataTree:
 
 
 def test_the_verdict_is_a_note_and_a_failed_one_a_warning(command, sampled, monkeypatch):
-    words = ["--design", sampled / "design.nc", "--seed", "1", "--no-plots", "--format", "json"]
+    words = ["--design", sampled / "design.nc", "--nuts", "--seed", "1", "--format", "json"]
     monkeypatch.setattr(be, "fit", lambda model, **_: sampler_answer(model))
     code, out, err = fitted(command, sampled, *words)
     assert code == 0 and json.loads(out)["verdict"].keys() >= {"r_hat", "strata", "runs"}
@@ -246,7 +217,7 @@ def test_the_urn_is_fitted_to_the_pool_and_draws_what_is_below(command, pooled, 
         return made.assign({"sample_stats": xr.DataTree(statistics)})
 
     monkeypatch.setattr(be, "fit", drawn)
-    words = ["--model", "urn", "--pool-depth", "5", "--seed", "1", "--no-plots", "--format", "json"]
+    words = ["--model", "urn", "--pool-depth", "5", "--seed", "1", "--format", "json"]
     code, out, err = fitted(command, pooled, *words, measures=("P@5", "P@20"))
     assert code == 0, err
     assert "is fitted to the first 5 ranks of 3 runs" in err and "left to draw" not in err
@@ -261,12 +232,6 @@ def test_the_urn_is_fitted_to_the_pool_and_draws_what_is_below(command, pooled, 
     assert rows["a", "P@5"]["estimate"] == pytest.approx(truth.estimate.mean().item())
     assert all(rows[run, "P@20"]["standard_error"] > 0.0 for run in "abc")
     assert "that such models made on other collections" in err
-    code, out, err = fitted(command, pooled, *words, "--posterior-only", measures=("P@5", "P@20"))
-    assert code == 0, err
-    narrow = {(row["run"], row["measure"]): row for row in json.loads(out)["scores"]}
-    for run in "abc":
-        assert narrow[run, "P@20"]["standard_error"] != rows[run, "P@20"]["standard_error"]
-        assert narrow[run, "P@5"]["standard_error"] == 0.0
 
 
 def test_that_urns_have_no_rank_to_fill_is_noted_before_sampling(command, pooled, monkeypatch):
@@ -290,7 +255,7 @@ def test_a_broken_sampler_writes_nothing_with_a_note(command, sampled, monkeypat
         raise RuntimeError("the sampler is broken: draws of 'slope' are not finite")
 
     monkeypatch.setattr(be, "fit", broken)
-    code, out, err = fitted(command, sampled, "--seed", "1")
+    code, out, err = fitted(command, sampled, "--nuts", "--seed", "1")
     assert (code, out) == (1, "")
     assert "draws of 'slope' are not finite; nothing is written" in err.splitlines()[-1]
     assert not (sampled / "out").exists()
@@ -300,7 +265,7 @@ def test_a_broken_sampler_writes_nothing_with_a_note(command, sampled, monkeypat
 def test_the_sampler_fits_an_urn_from_the_shell(command, pooled):
     code, _, err = fitted(
         command, pooled, "--model", "urn", "--pool-depth", "5", "--seed", "1", "--format", "csv",
-        "--draws", "300", "--tune", "300", "--chains", "2", measures=("P@20", "RBP(p=0.9)"),
+        "--draws", "300", measures=("P@20", "RBP(p=0.9)"),
     )  # fmt: skip
     assert code == 0, err
     rows = pd.read_csv(pooled / "out" / "scores.csv")
@@ -313,7 +278,7 @@ def test_the_sampler_fits_an_urn_from_the_shell(command, pooled):
 def test_the_sampler_fits_grades_from_the_shell(command, sampled):
     code, out, err = fitted(
         command, sampled, "--design", sampled / "design.nc", "--model", "grades", "--seed", "1",
-        "--draws", "300", "--tune", "300", "--chains", "2", "--format", "csv",
+        "--draws", "300", "--nuts", "--format", "csv",
         measures=("nDCG@10", "P(rel=2)@10"),
     )  # fmt: skip
     assert code == 0, err
@@ -332,7 +297,7 @@ def test_what_model_and_design_both_warn_of_is_shown_once(command, sampled):
     (sampled / "c").unlink()
     code, _, err = command(
         "fit", sampled / "judged", sampled / "a", sampled / "b", "-m", "P@10", "--design",
-        sampled / "design.nc", *QUICK, "--no-plots", "--output", sampled / "out",
+        sampled / "design.nc", *QUICK, "--output", sampled / "out",
     )  # fmt: skip
     assert code == 0 and "length of combined intervals" in err
     assert err.count("1 of the 3 runs that the design was made from") == 1
@@ -348,37 +313,36 @@ def test_without_a_sample_there_is_nothing_to_combine_and_the_files_of_an_older_
         (sampled / "out" / name).write_text("of another fit")
     listed = json.dumps({"files": ["fit.nc", "scores.csv", *older, "../design.nc"]})
     (sampled / "out" / "scores.json").write_text(listed)
-    code, _, err = fitted(command, sampled, *QUICK, "--no-plots")
+    code, _, err = fitted(command, sampled, *QUICK)
     assert code == 0, err
     assert "no combined intervals: the judgments have no --design" in err
     assert "left by an earlier fit: intervals.csv, intervals_AP.png, trace.png" in " ".join(
         err.split()
     )
-    left = sorted(path.name for path in (sampled / "out").iterdir())
-    assert left == sorted(["fit.nc", "scores.csv", "scores.json", *own])
+    left = {path.name for path in (sampled / "out").iterdir()}
+    assert left >= {"fit.nc", "scores.csv", "scores.json", *own} and not left & set(older)
     assert (sampled / "design.nc").exists()
     about = json.loads((sampled / "out" / "scores.json").read_text())
-    assert about["files"] == ["fit.nc", "scores.csv", "scores.json"]
+    assert about["files"][:3] == ["fit.nc", "scores.csv", "scores.json"]
 
 
 def test_where_there_was_no_fit_nothing_is_removed(command, sampled):
     (sampled / "out").mkdir()
     (sampled / "out" / "trace.png").write_text("of something else")
-    code, _, err = fitted(command, sampled, *QUICK, "--no-plots")
+    code, _, err = fitted(command, sampled, *QUICK)
     assert code == 0 and "left by an earlier fit" not in err
     assert (sampled / "out" / "trace.png").read_text() == "of something else"
 
 
 def test_one_document_a_topic_gives_no_error_and_no_combination(command, files, draw_sample):
-    words = [*draw_sample(files, budget=1, n_strata=1), *QUICK, "--no-plots"]
+    words = [*draw_sample(files, budget=1, n_strata=1), *QUICK]
     code, _, err = fitted(command, files, *words)
     assert code == 0 and "no combined intervals: the sample is too small" in err, err
     assert not (files / "out" / "intervals.csv").exists()
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_that_fit_offers_has_scores_and_the_approximation_that_its_row_says(name):
-    made = MODELS[name].make(small_collection(), [], 1, 9, None)
-    kind = kind_of(made)
+def test_a_model_that_fit_offers_has_scores(name):
+    kind = kind_of(MODELS[name].make(small_collection(), [], 1, 9))
     assert kind is not None and kind.draws is not None
-    assert ("--approximation" not in MODELS[name].refuses) == (kind.draws_of == "documents")
+    assert (name == "urn") == (kind.draws_of != "documents")

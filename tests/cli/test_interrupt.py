@@ -35,12 +35,14 @@ def command():
     be.fit(model, draws=3_000_000, random_seed=1)
 bayeseval.cli.main = command
 """
-FIT = ["fit", "qrels", "a", "b", "-m", "P@5", "--no-plots", "--seed", "1"]
+FIT = ["fit", "qrels", "a", "b", "-m", "P@5", "--seed", "1"]
 MOMENTS = [
-    ("bayeseval.models.relevance.laplace", "laplace", "", [*FIT, "--approximation", "laplace"]),
+    ("bayeseval.models.relevance.laplace", "laplace", "", FIT),
     ("nutpie", "sample", SMALL, []),
     pytest.param("nutpie", "compile_pymc_model", "", FIT, marks=pytest.mark.slow),
-    pytest.param("nutpie", "sample", "", [*FIT, "--draws", "1000000"], marks=pytest.mark.slow),
+    pytest.param(
+        "nutpie", "sample", "", [*FIT, "--nuts", "--draws", "1000000"], marks=pytest.mark.slow
+    ),
 ]
 
 

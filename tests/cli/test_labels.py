@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import bayeseval as be
-from bayeseval.predictors import PREDICTORS, pooled
 
 
 @pytest.fixture
@@ -37,30 +36,10 @@ def test_evaluate_uses_labels_and_counts_them(command, drawn, labels):
     assert "labels 'gpt': 120 of 120 pairs have one" in err
     assert "1 of 121 labels are left out" in err
     assert np.mean(errors_of(out)) < 0.9 * np.mean(errors_of(plain[1]))
-    raw = command(*words, "--labels", f"judge={labels}", "--predictor", "external")
-    assert raw[0] == 0 and "'judge' are taken for the relevance as they are" in raw[2]
-
-
-def test_a_new_row_of_predictors_is_one_for_the_command_line(command, drawn, labels, monkeypatch):
-    alike = {
-        "pooled_too": lambda sample, relevance: pooled(sample, relevance),
-        "labels_too": lambda sample, relevance, *, values: pooled(sample, relevance),
-    }
-    for name, predictor in alike.items():
-        monkeypatch.setitem(PREDICTORS, name, predictor)
-    words = ["evaluate", *drawn, "--estimator", "dyn", "--format", "csv"]
-    known = command(*words)[1]
-    assert command(*words, "--predictor", "pooled_too")[:2] == (0, known)
-    code, _, err = command(*words, "--predictor", "labels_too")
-    assert code == 2 and "constant, pooled, rank_logistic, pooled_too or constant:VALUE" in err
-    words += ["--labels", labels, "--predictor"]
-    assert command(*words, "labels_too")[:2] == (0, known)
-    code, _, err = command(*words, "pooled_too")
-    assert code == 2 and "must be pooled, recalibrated, labels_too (learned from" in err
 
 
 def test_sample_takes_labels_into_its_strata(files, labels, draw_sample):
-    draw_sample(files, "--labels", f"gpt={labels}")
+    draw_sample(files, labels=labels)
     design = be.read_design(files / "design.nc")
     assert json.loads(design.attrs["parameters"])["labels"] == ["gpt"]
 
@@ -72,7 +51,7 @@ def test_comparisons_use_labels_too(command, drawn, labels, name):
 
 
 def test_fit_takes_labels_as_observations(command, files, drawn, labels):
-    words = ["--approximation", "laplace", "--labels", labels, "--no-plots", "--seed", 1]
+    words = ["--labels", labels, "--seed", 1]
     code, _, err = command("fit", *drawn, *words, "--draws", 50, "--output", files / "fit")
     assert code == 0, err
     assert "gpt_rate" in be.open_fit(files / "fit" / "fit.nc")["posterior"]

@@ -37,24 +37,6 @@ def evaluate(command, files):
     return run
 
 
-def test_scores_left_out_of_the_means_are_counted_by_measure(evaluate, files):
-    keep(files / "qrels", lambda fields: fields[0] != "2" or fields[2] > "d35")
-    words = ["-m", "P@5", "-m", "NumRet", "--outside"]
-    code, out, err = evaluate(*words, "missing", runs="ab")
-    assert code == 0
-    assert "P@5 of run a over 2 of 3 topics" in line_with(err, "--outside missing")
-    assert "--outside" not in evaluate(*words, "nonrelevant", runs="ab")[2]
-
-
-@pytest.mark.parametrize("estimator", ["assumed", "condensed"])
-def test_unjudged_documents_are_refused_in_the_words_of_the_shell(evaluate, files, estimator):
-    keep(files / "qrels", lambda fields: fields[0] != "2" or fields[2] > "d35")
-    code, out, err = evaluate("-m", "P@5", "--estimator", estimator, "--outside", "error")
-    assert (code, out) == (2, "")
-    assert "--outside error allows no weight on unjudged documents, and 1 of 3 scores" in err
-    assert "P@5 of run 'a' on topic '2'" in err
-
-
 def test_the_run_with_most_weight_outside_is_named(evaluate, files):
     (files / "b").write_text((files / "b").read_text().replace(" d", " new"))
     err = evaluate("-m", "P@5", runs="ab")[2]
@@ -70,12 +52,11 @@ def test_weight_outside_an_unlisted_frame_is_unknown(command, files):
     assert "unknown" in line_with(err, "weight on documents")
 
 
-@pytest.mark.parametrize(("flag", "does"), [("zero", "scores 0"), ("skip", "is left out")])
-def test_runs_that_lack_topics_are_counted_and_the_worst_named(evaluate, files, flag, does):
+def test_runs_that_lack_topics_are_counted_and_the_worst_named(evaluate, files):
     keep(files / "b", lambda fields: fields[0] == "1")
-    err = evaluate("-m", "AP", "--missing-topics", flag, runs="ab")[2]
+    err = evaluate("-m", "AP", runs="ab")[2]
     line = line_with(err, "topics and")
-    assert f"1 of 2 runs lacks topics and {does} there" in line
+    assert "1 of 2 runs lacks topics and scores 0 there" in line
     assert "run b lacks most, 2 of 3 topics" in line
 
 
@@ -109,45 +90,16 @@ def test_complete_runs_and_judgments_need_no_note(evaluate):
 def test_one_topic_has_no_spread_and_gets_a_note(command, files):
     keep(files / "qrels", lambda fields: fields[0] == "2")
     keep(files / "a", lambda fields: fields[0] == "2")
-    words = [*WORDS, "--population", "topics"]
-    code, out, err = command("evaluate", files / "qrels", files / "a", "-m", "AP", *words)
+    code, out, err = command("evaluate", files / "qrels", files / "a", "-m", "AP", *WORDS)
     assert code == 0
     assert next(csv.DictReader(io.StringIO(out)))["standard_error"] == ""
     assert "1 topic" in line_with(err, "for the population of topics")
-
-
-def test_a_constant_predictor_takes_its_value_from_the_shell(command, files):
-    lines = [f"{t} 0 d{n:02d} {n % 5} {n % 2 if n < 30 else -1}" for t in (1, 2) for n in range(40)]
-    (files / "sampled").write_text("\n".join(lines) + "\n")
-    answers = []
-    for predictor in ("constant:0.2", "constant:0.9"):
-        code, out, err = command(
-            "evaluate", files / "sampled", files / "a", "-m", "P@10", "--estimator", "dyn",
-            "--qrels-format", "sampleval", "--predictor", predictor, "--format", "csv",
-        )  # fmt: skip
-        assert code == 0, err
-        answers.append(out)
-    assert answers[0] != answers[1]
 
 
 def test_the_version_is_printed(command):
     code, out, err = command("--version")
     assert (code, err) == (0, "")
     assert out == f"bayeseval {be.__version__}\n"
-
-
-def test_a_depth_below_a_cutoff_gets_a_note_where_rankings_were_cut(command, files):
-    words = ["evaluate", files / "qrels", files / "a", "-m", "P@10", "-m", "RBP(p=0.8)", "-m", "AP"]
-    line = line_with(command(*words, *WORDS, "--depth", "5")[2], "--depth")
-    assert line == (
-        "bayeseval: --depth 5 cut 1 of 1 run and is below the cutoff of P@10: ranks from 6 on "
-        "count as empty"
-    )
-    keep(files / "b", lambda fields: fields[2] < "d10")
-    line = line_with(command(*words[:3], files / "b", *words[3:], *WORDS, "--depth", 10)[2], "cut")
-    assert line == "bayeseval: --depth 10 cut 1 of 2 runs"
-    for depth in ([], ["--depth", 40], ["--depth", 1000]):
-        assert "depth" not in command(*words, "-m", "P@1000", *WORDS, *depth)[2]
 
 
 def test_what_a_terminal_would_obey_is_shown_escaped(command, files):
@@ -189,29 +141,6 @@ def test_a_topic_named_as_the_mean_is_refused_where_both_would_be_written(comman
     for form in ("table", "csv", "json", "trec_eval"):
         code, out, err = command(*words, "--per-topic", "--format", form)
         assert (code, out) == (2, "") and "a topic is named 'all'" in err
-
-
-def test_grades_of_spam_are_judgments_where_that_is_said(command, files):
-    lines = (files / "qrels").read_text().splitlines()
-    lines[:5] = [line[:-1] + "-2" for line in lines[:5]]
-    (files / "qrels").write_text("\n".join(lines) + "\n")
-    words = ["evaluate", files / "qrels", files / "a", "-m", "NumRet", "-m", "P@40", *WORDS]
-    code, out, err = command(*words)
-    assert code == 0
-    line = line_with(err, "below -1")
-    assert "5 of 120 grades" in line
-    assert "set --negative-grades judged" in line
-    assert "unjudged documents" in err
-    code, out, err = command(*words, "--negative-grades", "judged")
-    assert (code, err) == (0, "")
-    words = ["sample", files / "a", "--seed", "1", "--certain", files / "qrels"]
-    words += ["--design-file", files / "design.nc", "--output", files / "listed"]
-    assert "5 documents to judge" in command(*words)[2]
-    note = command(*words, "--overwrite", "--negative-grades", "judged")[2]
-    assert "every document of the frame is already judged" in note
-    words = ["adjust", files / "qrels", files / "a", files / "b", "--unpooled", files / "c"]
-    assert "below -1" in command(*words)[2]
-    assert "below -1" not in command(*words, "--negative-grades", "judged")[2]
 
 
 def test_differences_over_these_topics_say_which_topics_are_not_judged_yet(

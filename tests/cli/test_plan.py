@@ -26,7 +26,7 @@ def pilot(kept_files, draw_sample):
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     """Plans from few worlds and samples."""
-    monkeypatch.setattr(be, "plan", partial(be.plan, n_worlds=2, n_samples=2))
+    monkeypatch.setattr(be, "plan", partial(be.plan, n_simulations=4))
 
 
 def test_a_row_for_each_measure_budget_and_number_of_topics(command, pilot):
@@ -45,10 +45,10 @@ def test_a_row_for_each_measure_budget_and_number_of_topics(command, pilot):
 
 
 def test_the_numbers_are_those_of_the_package(command, kept_files, pilot):
-    code, out, _ = command(*pilot, "-m", "P@5", "--budget", 20, "--seed", 3, "--format", "json")
+    code, out, _ = command(*pilot, "-m", "P@5", "--budget", 20, "--format", "json")
     collection = be.read_collection(None, [str(kept_files / name) for name in "abc"])
     sampled = be.attach_judgments(collection, pilot[-1], pilot[1])
-    planned = be.plan(sampled, "P@5", budgets=[20], random_seed=3)
+    planned = be.plan(sampled, "P@5", budget=20)
     (row,) = json.loads(out)["rows"]
     assert code == 0
     assert row["detectable"] == pytest.approx(planned["detectable"].item())
@@ -86,8 +86,7 @@ def test_a_pilot_without_its_design_gets_a_warning_first(command, pilot):
 def test_what_is_not_known_is_a_dash_in_the_table(command, files):
     words = ["plan", files / "qrels", files / "a", "-m", "P@5", "--budget", 1, "--budget", 30]
     code, out, _ = command(*words)
-    rows = [line.strip("│ ").split("│") for line in out.splitlines() if line.startswith("│")]
-    cells = [[cell.strip() for cell in row] for row in rows]
+    cells = [line.split() for line in out.splitlines() if line.lstrip().startswith("P@5")]
     assert code == 0 and "nan" not in out
     assert [row[4:] for row in cells] == [["-"] * 3, [*cells[1][4:6], "-"]]
 

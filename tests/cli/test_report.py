@@ -3,7 +3,6 @@
 import pytest
 
 import bayeseval as be
-from bayeseval.reporting import evaluation_page
 
 
 @pytest.fixture
@@ -13,23 +12,26 @@ def words(files):
 
 
 def test_complete_judgments_become_a_page(command, files, words):
-    code, out, err = command(*words, "--title", "All <judged>", "--seed", 3)
+    code, out, err = command(*words, "--seed", 3)
     page = (files / "page.html").read_text()
     assert (code, out) == (0, "") and err.splitlines()[-1].endswith("open it in a browser")
-    assert page.startswith("<!doctype html>") and "<h1>All &lt;judged&gt;</h1>" in page
+    assert page.startswith("<!doctype html>")
     collection = be.read_collection(files / "qrels", [files / name for name in "abc"])
-    same = evaluation_page(collection, "P@5", title="All <judged>", random_seed=3)
+    same = be.report(collection, "P@5", random_seed=3)
     assert page == same
 
 
-def test_a_sample_is_combined_unless_the_model_is_left_out(command, files, words, draw_sample):
+def test_a_sample_is_combined_unless_the_design_is_asked_for_alone(
+    command, files, words, draw_sample
+):
     design = draw_sample(files, budget=20, n_strata=5)
     words[1] = files / "judged"
-    code, _, err = command(*words, *design, "--draws", 50)
+    code, _, err = command(*words, *design)
     assert code == 0, err
     page = (files / "page.html").read_text()
-    assert "By dyn and the model combined, the better run is known in " in page and ", 200 posterior draws" in page
-    assert command(*words, *design, "--no-model")[0] == 0
+    assert "By dyn and the model combined, the better run is known in " in page
+    assert ", 4,000 posterior draws" in page
+    assert command(*words, *design, "--estimator", "dyn")[0] == 0
     assert "By dyn, the better run is known in " in (files / "page.html").read_text()
 
 

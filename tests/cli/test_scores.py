@@ -25,8 +25,7 @@ def rows(out):
 def test_answers_from_scores_are_those_from_judgments(command, judged, name):
     words, scores = judged
     asked = ["-m", "map", "--format", "csv"]
-    over = ["--population", "topics"] if name == "evaluate" else []
-    _, out, said = command(name, *words, *asked, *over)
+    _, out, said = command(name, *words, *asked)
     expected = rows(out)
     code, out, err = command(name, *scores, *asked)
     assert (code, err) == (0, said) and set(rows(out)["estimator"]) == {"given"}
@@ -60,7 +59,6 @@ REFUSED = [
     ("plan --scores s --budget 5", "--budget does not go with --scores"),
     ("report --scores s --output p --anytime", "--anytime does not go with --scores"),
     ("evaluate --scores s --per-topic", "--per-topic does not go with --scores"),
-    ("evaluate --scores s --seed 3", "--seed goes with --estimator combined"),
     ("evaluate --scores {0} -m AP --half-width .1", "--half-width is for a collection"),
     ("compare", "Missing argument 'QRELS': .* or --scores"),
     ("report --output p", "Missing argument 'QRELS': .* or --scores"),

@@ -156,7 +156,7 @@ ASKED = {
         known, "P@3", estimator="stat", population="topics", n_permutations=9
     ),
     "plan": lambda known: be.plan(
-        with_node(known, "design", None), "P@3", budgets=[2, 4], estimator="stat", random_seed=1
+        with_node(known, "design", None), "P@3", budget=[2, 4], estimator="stat", random_seed=1
     ),
 }
 

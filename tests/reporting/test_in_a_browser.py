@@ -9,7 +9,7 @@ from html import escape, unescape
 import pytest
 
 import bayeseval as be
-from bayeseval.reporting import evaluation_page
+from bayeseval.reporting import report
 
 PHONE = 390  # CSS pixels
 LEGIBLE = 4.5  # contrast of text and background that WCAG 2 asks for
@@ -88,10 +88,10 @@ def pages():
     frame = be.to_frame(be.evaluate(whole, "P@10", estimator="assumed"))
     frame = frame[["run", "topic", "measure", "estimate"]].rename(columns={"estimate": "score"})
     return [
-        evaluation_page(whole, ["P@10", "AP"], estimator="assumed", random_seed=1),
-        evaluation_page(sampled, "P@10", estimator="dyn", model=False, random_seed=1),
-        evaluation_page(sampled, "P@10", draws=100, random_seed=1),
-        evaluation_page(be.read_scores(frame), random_seed=1),
+        report(whole, ["P@10", "AP"], estimator="assumed", random_seed=1),
+        report(sampled, "P@10", estimator="dyn", random_seed=1),
+        report(sampled, "P@10", draws=100, random_seed=1),
+        report(be.read_scores(frame), random_seed=1),
     ]
 
 

@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.frame.frame import Frame
+from bayeseval.messages import Message, Option
 from bayeseval.models.identity import checked_priors, keep_parts, name_model
 from bayeseval.models.relevance.blocks import Predictors
 from bayeseval.models.relevance.external import label_judgments
@@ -101,6 +103,7 @@ def relevance_model(
     frame = Frame.of_one_sample(sampled, runs)
     predictors = Predictors.of(frame)
     judged = predictors.judged
+    check_level(frame.grade[0, judged], relevance_level)
     observed = (frame.grade[0, judged] >= relevance_level).astype(np.int64)
     with pm.Model(coords=predictors.coords) as model:
         name_model("relevance_model")
@@ -112,3 +115,12 @@ def relevance_model(
         label_judgments(relevance, observed == 1, frame, judged, external, states)
         keep_parts()
     return model
+
+
+def check_level(grade: NDArray, relevance_level: int) -> None:
+    """Refuse a level that no grade of a judged document reaches, as a mistyped one does."""
+    highest = int(np.nanmax(grade, initial=0))
+    if relevance_level > max(highest, 1):
+        level = Option("relevance_level", relevance_level)
+        rest = f" or more; the highest is {highest}"
+        raise ValueError(Message("no judged document has the grade ", level, rest))

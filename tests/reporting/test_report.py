@@ -11,7 +11,7 @@ import pytest
 import bayeseval as be
 from bayeseval.estimators import ESTIMATORS
 from bayeseval.measures.table import MEASURES
-from bayeseval.reporting import evaluation_page
+from bayeseval.reporting import report
 from bayeseval.reporting.page import listed, page, paired, table
 from bayeseval.reporting.words import definition, meanings
 
@@ -94,7 +94,7 @@ def sampled(whole):
 
 @pytest.fixture(scope="module")
 def text(sampled):
-    return evaluation_page(sampled, ["P@10", "AP"], draws=200, title="Runs & topics", random_seed=5)
+    return report(sampled, ["P@10", "AP"], draws=200, title="Runs & topics", random_seed=5)
 
 
 def test_a_sample_is_combined_with_the_model_and_listed_from_the_best_run(sampled, text):
@@ -142,8 +142,8 @@ def test_the_page_opens_with_the_best_run_by_each_measure_and_those_not_clearly_
 def test_the_answer_has_the_further_judgments_that_compare_gives(whole):
     design = be.designs.order(whole, budget=12, random_seed=1)
     few = be.reveal(whole, design, be.draw(design))
-    options = {"estimator": "dyn", "model": False, "random_seed": 5}
-    (opening,) = Page(evaluation_page(few, "P@10", **options)).answers
+    options = {"estimator": "dyn", "random_seed": 5}
+    (opening,) = Page(report(few, "P@10", **options)).answers
     sets = be.rank(few, "P@10", estimator="dyn", random_seed=5).isel(measure=0)
     best = str(sets["run"][int(sets["estimate"].argmax("run"))].item())
     rivals = sets["run"].to_numpy()[~sets["separated"].sel(run=best).to_numpy()]
@@ -158,7 +158,7 @@ def test_the_answer_has_the_further_judgments_that_compare_gives(whole):
     strata = be.designs.pps_strata(whole, budget=12, n_strata=6)
     drawn = be.draw(strata, random_seed=1)
     listed = be.reveal(whole, strata, drawn)
-    (opening,) = Page(evaluation_page(listed, "P@10", **options)).answers
+    (opening,) = Page(report(listed, "P@10", **options)).answers
     assert "settle" not in opening  # that sample cannot go on
 
 
@@ -166,7 +166,7 @@ def test_the_answer_from_topics_has_the_number_of_topics_that_plan_gives():
     random = np.random.default_rng(1)
     score = 0.4 + np.array([0.0, 0.05, 0.04]) + random.normal(0.0, 0.12, (15, 3))
     given = be.read_scores(pd.DataFrame(score, columns=["a", "b", "c"]), measure="F1")
-    (opening,) = Page(evaluation_page(given, random_seed=5)).answers
+    (opening,) = Page(report(given, random_seed=5)).answers
     mean = given["estimate"].squeeze().mean("topic").to_series().sort_values()
     assert opening.startswith(f"{mean.index[-1]} scores best by F1 ({mean.iloc[-1]:.3f}), but it ")
     number = int(re.search(r"About (\d+) topics like these 15 would", opening)[1])
@@ -185,7 +185,7 @@ def test_the_best_run_is_said_to_be_known_where_it_is_and_one_run_has_an_interva
         (["r2"], "r2 scores "),
     ):
         some = be.select(whole, runs=runs)
-        (opening,) = Page(evaluation_page(some, "P@10", estimator="assumed", random_seed=5)).answers
+        (opening,) = Page(report(some, "P@10", estimator="assumed", random_seed=5)).answers
         assert opening.startswith(start)
     assert "(90% interval " in opening
 
@@ -209,7 +209,7 @@ def test_weight_outside_the_frame_stands_in_the_row_of_its_run(whole, text):
     assert "weight outside" not in text  # there is none
     design = be.designs.pps_strata(whole, budget=60, pool_depth=12)
     part = be.reveal(whole, design, be.draw(design, random_seed=4))
-    page = Page(evaluation_page(part, "P@10", estimator="dyn", model=False, random_seed=5))
+    page = Page(report(part, "P@10", estimator="dyn", random_seed=5))
     lost = be.scores(part, "P@10", estimator="dyn")["outside_weight"].squeeze()
     assert (lost > 0).to_numpy().tolist() == [False, False, False, True, True]
     assert page.rows[0][-2:] == ["weight outside", "note"] and "Weight outside" in page.words
@@ -220,7 +220,7 @@ def test_weight_outside_the_frame_stands_in_the_row_of_its_run(whole, text):
 
 def test_the_model_is_fitted_to_all_runs_where_it_is_asked_to(sampled):
     asked = {"draws": 200, "random_seed": 5}
-    text = evaluation_page(sampled, "P@10", learn_from="all", **asked)
+    text = report(sampled, "P@10", learn_from="all", **asked)
     page = Page(text)
     both = be.scores(sampled, "P@10", estimator="combined", learn_from="all", **asked).isel(
         measure=0
@@ -235,9 +235,7 @@ def test_the_page_needs_no_other_file_and_is_the_same_again(sampled, text):
     names = re.findall(r' id="([^"]*)"', text)
     assert len(names) == len(set(names))
     assert "<script" not in text and "&lt;b&gt;&amp;run" in text and "<b>&" not in text
-    again = evaluation_page(
-        sampled, ["P@10", "AP"], draws=200, title="Runs & topics", random_seed=5
-    )
+    again = report(sampled, ["P@10", "AP"], draws=200, title="Runs & topics", random_seed=5)
     assert again == text
 
 
@@ -260,11 +258,11 @@ def test_rough_standard_errors_are_noted_with_the_run_of_the_fewest_degrees_of_f
     few = be.select(sampled, topics=sampled["topic"].to_numpy()[:6].tolist())
     bare = be.read_collection(be.trec.qrels_frame(few), be.trec.runs_frame(few))
     rough = "P@10: intervals are rough, since standard errors are (that of"
-    points = Page(evaluation_page(bare, "P@10", random_seed=5)).points
+    points = Page(report(bare, "P@10", random_seed=5)).points
     (found,) = [point for point in points if point.startswith(rough)]
     assert found.endswith("has 5 degrees of freedom).")
     many = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
-    assert rough not in evaluation_page(many, "P@10", random_seed=5)
+    assert rough not in report(many, "P@10", random_seed=5)
 
 
 def test_every_estimator_is_explained(sampled):
@@ -311,7 +309,7 @@ def test_many_runs_are_drawn_some_to_a_picture_and_no_column_is_empty():
     many = be.simulate.urn_collection(
         np.linspace(0.05, 0.3, 41), n_topics=4, prevalence=0.1, random_seed=2
     )
-    page = Page(evaluation_page(many, "P@10", random_seed=5))
+    page = Page(report(many, "P@10", random_seed=5))
     base = "P@10 by assumed, 90% intervals"
     assert page.captions == [f"{base}, runs 1 to 21", f"{base}, runs 22 to 41"]
     assert page.rows[0] == ["run", "P@10", "90% interval", "possible ranks"]
@@ -319,7 +317,7 @@ def test_many_runs_are_drawn_some_to_a_picture_and_no_column_is_empty():
 
 
 def test_without_a_model_the_intervals_are_those_of_dyn(sampled):
-    page = Page(evaluation_page(sampled, "P@10", model=False, random_seed=5))
+    page = Page(report(sampled, "P@10", estimator="dyn", random_seed=5))
     mean = be.mean_over_topics(be.evaluate(sampled, "P@10", estimator="dyn"))
     for row in page.rows[1:]:
         low, high = mean["interval"].sel(run=row[0]).squeeze().to_numpy()
@@ -327,34 +325,34 @@ def test_without_a_model_the_intervals_are_those_of_dyn(sampled):
 
 
 @pytest.mark.parametrize(
-    ("predictor", "model", "use"),
+    ("predictor", "estimator", "use"),
     [
-        (None, False, "gpt; their reliability is estimated from the judgments"),
-        (("recalibrated", "gpt"), False, "gpt; their reliability is estimated from the judgments"),
-        (("external", "gpt"), False, "gpt; taken for the relevance as they are"),
-        (("constant", 0.1), False, "gpt; not used by predictor constant"),
-        ("constant", True, "gpt; their reliability is estimated from the judgments"),
+        (None, "dyn", "gpt; their reliability is estimated from the judgments"),
+        (("recalibrated", "gpt"), "dyn", "gpt; their reliability is estimated from the judgments"),
+        (("external", "gpt"), "dyn", "gpt; taken for the relevance as they are"),
+        (("constant", 0.1), "dyn", "gpt; not used by predictor constant"),
+        ("constant", None, "gpt; their reliability is estimated from the judgments"),
     ],
 )
-def test_the_use_of_labels_is_stated(sampled, predictor, model, use):
+def test_the_use_of_labels_is_stated(sampled, predictor, estimator, use):
     topic = sampled["topic"].to_numpy()[sampled["pair_topic"].to_numpy()]
     pairs = pd.DataFrame({"topic": topic, "document": sampled["document"].to_numpy()})
     labels = pairs.assign(label=1.0 * (pairs.index % 3 == 0))
     labelled = be.add_predictions(sampled, "gpt", labels)
-    options = {"predictor": predictor, "model": model, "draws": 20, "random_seed": 5}
-    assert Page(evaluation_page(labelled, "P@10", **options)).words["Labels"] == use
+    options = {"predictor": predictor, "estimator": estimator, "draws": 20, "random_seed": 5}
+    assert Page(report(labelled, "P@10", **options)).words["Labels"] == use
 
 
 def test_judgments_without_a_design_are_taken_as_they_are_and_unjudged_weight_is_stated(sampled):
     bare = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
-    page = Page(evaluation_page(bare, "P@10", random_seed=5))
+    page = Page(report(bare, "P@10", random_seed=5))
     scores = be.evaluate(bare, "P@10", estimator="assumed")
     lost = be.mean_over_topics(scores)["outside_weight"]
     assert any(
         point.startswith(f"P@10: a weight of {lost.mean().item():.3f} falls on unjudged documents")
         for point in page.points
     )
-    text = evaluation_page(bare, "P@10", random_seed=5)
+    text = report(bare, "P@10", random_seed=5)
     assert "for topics like these" in text and "takes every document without a judgment" in text
 
 
@@ -365,7 +363,7 @@ def test_measures_of_grades_are_combined_too_and_warnings_are_listed_with_the_no
     design = be.designs.pps_strata(graded, budget=60)
     part = be.reveal(graded, design, be.draw(design, random_seed=7))
     notes = ["Noted before."]
-    text = evaluation_page(part, ["nDCG@10", "P@10"], draws=50, notes=notes, random_seed=8)
+    text = report(part, ["nDCG@10", "P@10"], draws=50, notes=notes, random_seed=8)
     page = Page(text)
     assert page.points[0] == "Noted before."
     assert text.count("dyn and the model combined") >= 2
@@ -373,13 +371,13 @@ def test_measures_of_grades_are_combined_too_and_warnings_are_listed_with_the_no
 
 def test_options_are_checked_before_the_work(sampled):
     with pytest.raises(ValueError, match="ci_prob must lie between 0 and 1"):
-        evaluation_page(sampled, "P@10", ci_prob=2.0, random_seed=1)
+        report(sampled, "P@10", ci_prob=2.0, random_seed=1)
     with pytest.raises(ValueError, match="learn_from must be one of design, all, not 'n4'"):
-        evaluation_page(sampled, "P@10", learn_from="n4", random_seed=1)
+        report(sampled, "P@10", learn_from="n4", random_seed=1)
     with pytest.raises(ValueError, match="draws is 0"):
-        evaluation_page(sampled, "P@10", draws=0, random_seed=1)
+        report(sampled, "P@10", draws=0, random_seed=1)
     with pytest.raises(ValueError, match="random_seed is .*; allowed: a whole number, 0 or more"):
-        evaluation_page(sampled, "P@10", random_seed=-1)
+        report(sampled, "P@10", random_seed=-1)
 
 
 def test_labels_are_escaped_in_tables_and_lists():
@@ -395,10 +393,10 @@ def test_runs_without_some_topics_are_noted(sampled):
     runs = be.trec.runs_frame(sampled)
     whole = be.trec.qrels_frame(sampled)
     some = runs[(runs["run"] != "r2") | (runs["topic"].astype(int) < 4)]
-    page = Page(evaluation_page(be.read_collection(whole, some), "P@10", random_seed=5))
+    page = Page(report(be.read_collection(whole, some), "P@10", random_seed=5))
     assert "1 run lacks topics and scores 0 there; r2 lacks most, 12 of 15." in page.points
     none = be.read_collection(whole, runs[runs["topic"].astype(int) < 4])
-    page = Page(evaluation_page(none, "P@10", random_seed=5))
+    page = Page(report(none, "P@10", random_seed=5))
     assert len([point for point in page.points if "lack" in point]) == 1
     assert not any("no run has documents" in point for point in page.points)
 
@@ -414,7 +412,7 @@ def test_runs_without_some_topics_are_noted(sampled):
 )
 def test_what_becomes_of_unjudged_documents_is_stated_as_it_is(sampled, estimator, measure, fate):
     bare = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
-    page = Page(evaluation_page(bare, measure, estimator=estimator, random_seed=5))
+    page = Page(report(bare, measure, estimator=estimator, random_seed=5))
     (note,) = [point for point in page.points if "falls on unjudged documents" in point]
     assert note.endswith(fate) and note.count(";") == fate.count(";")
 
@@ -424,8 +422,8 @@ def test_weight_that_cannot_be_known_is_not_passed_over(sampled, tmp_path):
     listed = be.read_collection(
         tmp_path / "prels", be.trec.runs_frame(sampled), qrels_format="prels"
     )
-    text = evaluation_page(listed, "P@10", random_seed=5)
-    assert text == evaluation_page(listed, "P@10", estimator="stat", random_seed=5)
+    text = report(listed, "P@10", random_seed=5)
+    assert text == report(listed, "P@10", estimator="stat", random_seed=5)
     page = Page(text)
     assert any("documents outside the sampling frame is not known" in x for x in page.points)
 
@@ -438,7 +436,7 @@ def test_scores_without_errors_have_no_ranks(sampled):
     tiny = be.reveal(known, design, selected, unjudged="nonrelevant")
     one = be.select(known, topics=known["topic"].to_numpy()[:1].tolist())
     for few, why in ((tiny, "one judged document to a topic"), (one, "one topic")):
-        text = evaluation_page(few, "P@10", random_seed=5)
+        text = report(few, "P@10", random_seed=5)
         page = Page(text)
         assert f"There are no ranks: from {why} some errors of scores are not known." in page.points
         assert "possible ranks" not in text and len(page.rows) == 6 and page.drawn == 1
@@ -448,8 +446,8 @@ def test_draws_with_replacement_are_not_taken_for_a_pool(sampled):
     whole = be.read_collection(be.trec.qrels_frame(sampled), be.trec.runs_frame(sampled))
     design = be.designs.with_replacement(whole, budget=20)
     drawn = be.reveal(whole, design, be.draw(design, random_seed=7))
-    text = evaluation_page(drawn, "P@10", random_seed=5)
-    assert text == evaluation_page(drawn, "P@10", estimator="importance", random_seed=5)
+    text = report(drawn, "P@10", random_seed=5)
+    assert text == report(drawn, "P@10", estimator="importance", random_seed=5)
     mean = be.mean_over_topics(be.evaluate(drawn, "P@10", estimator="importance"))
     shown = {row[0]: row[1] for row in Page(text).rows[1:]}
     assert shown == {run: f"{mean['estimate'].sel(run=run).item():.3f}" for run in shown}
@@ -462,10 +460,7 @@ def test_control_characters_of_names_are_written_as_escapes():
 
 def test_measures_that_only_a_model_scores_have_a_section(sampled):
     options = {"draws": 100, "random_seed": 1}
-    both, alone = (
-        be.reporting.evaluation_page(sampled, one, **options)
-        for one in (["P@10", "RR@10"], "RR@10")
-    )
+    both, alone = (report(sampled, one, **options) for one in (["P@10", "RR@10"], "RR@10"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are on the page
         scores = be.scores(sampled, ["P@10", "RR@10"], estimator="combined", **options)
