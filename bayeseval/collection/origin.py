@@ -47,7 +47,7 @@ def _words(labels: NDArray[np.str_]) -> NDArray[np.uint64]:
     """A number for each label, whatever the width in which numpy holds it."""
     shape = labels.size, labels.itemsize // 4
     letters = np.ascontiguousarray(labels).view(np.uint32).reshape(shape)
-    power = np.cumprod(np.full(letters.shape[1], _ODD))
+    power = np.cumprod(np.full(letters.shape[1], _ODD), dtype=np.uint64)
     return _mixed(letters.astype(np.uint64) @ power)
 
 

@@ -218,7 +218,7 @@ def ranked_pairs(
     if (ordered[1:] == ordered[:-1]).any():
         if not best:
             row = int(np.argmax(pd.Series(pair).duplicated()))
-            _refuse_duplicate(run, row, topics[topic[row]], documents[pair[row]])
+            _refuse_duplicate(run, row, str(topics[topic[row]]), str(documents[pair[row]]))
         kept = _best_copies(run, pair)
         topic, pair, score = topic[kept], pair[kept], score[kept]
     order, rank = ranking_order(topic, pair, score)
