@@ -66,18 +66,18 @@ def test_the_session_runs_and_prints_what_is_shown(folder):
     assert (folder / "to-judge.tsv").exists()
 
 
-def test_the_commands_for_own_files_run_on_a_list_that_is_filled_in(folder):
-    os.symlink("demo/runs", folder / "runs")
+def test_the_commands_for_own_files_run_on_a_list_that_is_filled_in(folder, tmp_path):
+    os.symlink(folder / "demo/runs", tmp_path / "runs")
     (sample, _), *others = commands(block("own"))
-    run_in(folder, sample)
+    run_in(tmp_path, sample)
     complete = (line.split() for line in (folder / "demo/complete.qrels").open())
     grade = {(topic, document): grade for topic, _, document, grade in complete}
-    listed = pd.read_csv(folder / "to-judge.csv", dtype=str)
+    listed = pd.read_csv(tmp_path / "to-judge.csv", dtype=str)
     known = [grade[pair] for pair in zip(listed["topic"], listed["document"], strict=True)]
-    listed.assign(grade=known).to_csv(folder / "to-judge.csv", index=False)
-    printed = [run_in(folder, command) for command, _ in others]
+    listed.assign(grade=known).to_csv(tmp_path / "to-judge.csv", index=False)
+    printed = [run_in(tmp_path, command) for command, _ in others]
     assert "combined" in printed[0] and "nDCG@10" in printed[0]
-    assert "<html" in (folder / "report.html").read_text()
+    assert "<html" in (tmp_path / "report.html").read_text()
 
 
 def test_the_script_runs_on_the_same_files(folder, monkeypatch, capsys):
