@@ -111,7 +111,11 @@ def adjust(
         options = asdict(rankings) | {"run_table": table, "negative_grades": negative_grades}
         collection = be.read_collection(judged, runs, **options)
         collection = be.add_runs(
-            collection, unpooled, contributed=False, on_duplicate=rankings.on_duplicate
+            collection,
+            unpooled,
+            contributed=False,
+            on_duplicate=rankings.on_duplicate,
+            exclude=rankings.exclude,
         )
     with working("adjusting"):
         result = be.adjust_scores(

@@ -71,6 +71,15 @@ ScoreType = Annotated[
     Literal["float64", "float32"],
     typer.Option(help="Precision for comparing scores; float32 as in trec_eval before 10."),
 ]
+Exclude = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Documents that do not count for a topic (lines `topic document`, or CSV with this "
+        "header): they leave rankings and judgments, and later documents move up.",
+        show_default=False,
+    ),
+]
 CiProb = Annotated[float, typer.Option(help="Nominal coverage of the intervals.")]
 Qrels = Annotated[str, typer.Argument(metavar="QRELS", help=QRELS_HELP)]
 Measures = Annotated[
@@ -284,6 +293,7 @@ class Rankings:
     depth: Depth = None
     on_duplicate: OnDuplicate = "error"
     score_type: ScoreType = "float64"
+    exclude: Exclude = None
 
 
 @dataclass(kw_only=True)

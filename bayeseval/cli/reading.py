@@ -132,9 +132,8 @@ def read_judged(
 
     An output that would replace one of these files, or the file of topic groups, is refused.
     """
-    check_outputs(
-        {"--output": output}, judged_files(qrels, runs, judged) + ([groups] if groups else [])
-    )
+    others = [path for path in (groups, rankings.exclude) if path is not None]
+    check_outputs({"--output": output}, [*judged_files(qrels, runs, judged), *others])
     return judged_collection(qrels, runs, judged, rankings)
 
 

@@ -15,6 +15,7 @@ from bayeseval.collection import add_pairs, check_collection, pair_positions
 from bayeseval.collection.labels import alike_document, label_positions, pair_names
 from bayeseval.collection.schema import rebuilt, with_labels
 from bayeseval.messages import Message, Option
+from bayeseval.trec.excluding import excluded
 from bayeseval.trec.frames import (
     ENTRY,
     LINE,
@@ -51,6 +52,7 @@ def add_runs(
     team: str = "",
     run_table: pd.DataFrame | None = None,
     on_duplicate: str = "error",
+    exclude=None,
 ) -> xr.DataTree:
     """Collection with more runs, as if all had been read at once.
 
@@ -71,6 +73,7 @@ def add_runs(
     run_table : DataFrame (run[, contributed][, team]), optional
         The same, run by run; what it has no column for is as the options say.
     on_duplicate : {"error", "best"}
+    exclude : path, DataFrame or dict, optional
         As in `read_collection`.
 
     Returns
@@ -107,9 +110,11 @@ def add_runs(
         contributed = "design" not in collection
     score_type = collection.attrs.get("score_type", "float64")
     depth = collection.attrs.get("depth", -1)
+    depth = None if depth < 0 else depth
     reader = RunReader(on_duplicate=on_duplicate, score_type=score_type)
     added = reader.read(runs, taken=collection["run"].to_numpy().tolist())
-    new, _ = gathered(reader, added, None, None if depth < 0 else depth, run_table, {})
+    new, _ = gathered(reader, added, None, depth if exclude is None else None, run_table, {})
+    new = excluded(new, exclude, depth)
     topics, position = reader.topics.resolve()
     check_overlap(added, topics, position, collection["topic"].to_numpy())
     named = pair_names(new)

@@ -10,6 +10,7 @@ from bayeseval.collection import topic_order
 from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.labels import plain_label, same_strings
 from bayeseval.collection.schema import no_strata, rebuilt, strata
+from bayeseval.trec.excluding import excluded
 from bayeseval.trec.gathering import gathered, warn_documents_alike, warn_unjudged_runs
 from bayeseval.trec.qrels import read_qrels, warn_below
 from bayeseval.trec.run import RunReader
@@ -25,6 +26,7 @@ def read_collection(
     negative_grades: str = "unjudged",
     on_duplicate: str = "error",
     score_type: str = "float64",
+    exclude=None,
 ) -> xr.DataTree:
     """Read judgments and runs as a collection.
 
@@ -68,6 +70,9 @@ def read_collection(
         Whether a document that occurs twice in a ranking is refused, or its best-ranked copy kept.
     score_type : {"float64", "float32"}
         Precision in which scores are compared; older evaluators use float32, which makes ties.
+    exclude : path, DataFrame (topic, document) or dict {topic: [document]}, optional
+        Documents that do not count for a topic: they are taken out of rankings and judgments, and
+        later documents move up. A file has lines ``topic document``, a header, or JSON.
 
     Returns
     -------
@@ -103,10 +108,11 @@ def read_collection(
     reader = RunReader(on_duplicate=on_duplicate, score_type=score_type)
     ranked = [] if runs is None else reader.read(runs)
     facts = {"score_type": score_type, "depth": -1 if depth is None else int(depth)}
-    tree, where = gathered(reader, ranked, judgments, depth, run_table, facts)
+    cut = depth if exclude is None else None  # else once documents have moved up
+    tree, where = gathered(reader, ranked, judgments, cut, run_table, facts)
     if judgments is None:
         warn_documents_alike(tree)
-        return tree
+        return excluded(tree, exclude, depth)
     if negative_grades == "unjudged":
         warn_below(judgments["grade"].to_numpy())
     judged = _judged(tree, judgments, where, qrels_format, negative_grades)
@@ -115,7 +121,7 @@ def read_collection(
     if ranked:
         warn_unjudged_runs(judged)
     warn_documents_alike(judged)
-    return judged
+    return excluded(judged, exclude, depth)
 
 
 def _judged(
