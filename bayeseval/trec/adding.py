@@ -22,8 +22,10 @@ from bayeseval.trec.frames import (
     as_frame,
     as_numbers,
     as_pandas,
+    as_text,
     checked_frame,
     described,
+    places,
     row_name,
     with_our_names,
     without_index,
@@ -41,6 +43,7 @@ from bayeseval.trec.run import Run, RunReader
 from bayeseval.trec.sources import path_text, read_bytes, shown
 from bayeseval.whole_file import expanded_path
 
+ASSESSORS = ("assessor", "annotator", "rater", "judge")
 VALUES = ("label", "probability", "grade", "relevance", "rel", "rating", "score", "value")
 
 
@@ -178,7 +181,7 @@ def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTre
 
 
 def add_predictions(
-    collection: xr.DataTree, name: str | Sequence[str], predictions: Any
+    collection: xr.DataTree, name: str | Sequence[str] | None, predictions: Any
 ) -> xr.DataTree:
     """Collection with other judges' labels or probabilities of relevance as predictors.
 
@@ -192,8 +195,9 @@ def add_predictions(
     ----------
     collection : DataTree
         The collection; it is not changed.
-    name : str or list of str
-        Name of the judge, or of several at once.
+    name : str, list of str or None
+        Name of the judge, or of several at once. None takes every assessor that a column
+        ``assessor`` (or ``annotator``, ``rater``, ``judge``) of one table names, for one judge.
     predictions : path, DataFrame, dict or object, or a list of them
         Of one judge: a file with lines ``topic iter document x`` (as qrels), ``topic
         document x`` or of a run, whose scores are read; a DataFrame with topic and document
@@ -234,6 +238,8 @@ def add_predictions(
     array([nan, 0.2])
     """
     check_collection(collection)
+    if name is None:
+        name, predictions = _by_assessor(predictions)
     several = not isinstance(name, str)
     if several and not (isinstance(name, Iterable) and all(isinstance(n, str) for n in name)):
         raise TypeError(f"name must be the name of a judge, or a list of names, not {name!r}")
@@ -280,6 +286,28 @@ def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
     frame = with_our_names(without_index(frame), ("topic", "document"))
     table = _of_columns(frame, where, (name,) if by_name else (name, *VALUES))
     return _checked_labels(table, where), where
+
+
+def _by_assessor(source: Any) -> tuple[list[str], list[pd.DataFrame]]:
+    """Names of the assessors of a table, and the part of it that is each one's."""
+    where, frame = "labels", as_pandas(source)
+    if isinstance(source, str | os.PathLike):
+        path = expanded_path(source)
+        where = path_text(path)
+        frame = file_frame(where, read_bytes(path, "labels"), "judgments")
+    columns = [*frame.columns] if isinstance(frame, pd.DataFrame) else []
+    named = next((column for column in columns if str(column).lower() in ASSESSORS), None)
+    if named is None or not isinstance(frame, pd.DataFrame):
+        raise ValueError(
+            f"{where} must be a table with a column {' or '.join(ASSESSORS)} where no judge is "
+            f"named; there are {', '.join(map(str, columns)) or 'no columns'}"
+        )
+    assessor = as_text(pd.Series(frame[named]))
+    unknown = (assessor.isna() | (assessor == "")).to_numpy()
+    if unknown.any():
+        raise ValueError(f"{where}, {places(frame)[int(np.argmax(unknown))]}: no {named} is named")
+    parts = dict(list(frame.drop(columns=named).groupby(assessor.to_numpy(), sort=False)))
+    return [str(label) for label in parts], [*parts.values()]
 
 
 def _of_columns(frame: pd.DataFrame, where: str, allowed: tuple[str, ...]) -> pd.DataFrame:
