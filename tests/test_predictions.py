@@ -45,6 +45,9 @@ SAME = {
 }
 
 
+PAIRS = [("1", "d0"), ("1", "d3"), ("2", "d1")]
+
+
 def values(collection, name="gpt") -> dict:
     """Labels by topic and document."""
     column = collection[f"predictors/{name}"].to_numpy()
@@ -125,6 +128,36 @@ def test_a_label_below_0_is_no_label(tmp_path):
     with pytest.warns(UserWarning, match="2 of 2 labels are below 0"):
         with pytest.raises(ValueError, match="no document has a label, all 2 are missing"):
             be.add_predictions(small_collection(), "gpt", {"1": {"d0": -1, "d3": -1}})
+
+
+def test_every_assessor_of_a_table_is_a_judge(tmp_path):
+    grades = {"ann": [2, 0, 1], "bob": [1, 0, 0]}
+    table = pd.concat(
+        [TABLE.drop(columns="label").assign(Assessor=name, grade=of) for name, of in grades.items()]
+    ).sample(frac=1, random_state=1)
+    table.to_csv(tmp_path / "assessors.csv", sep=";", index=False)
+    for source in (table, tmp_path / "assessors.csv", str(tmp_path / "assessors.csv")):
+        labelled = be.add_predictions(small_collection(), None, source)
+        assert sorted(label_names(labelled)) == ["ann", "bob"]
+        for name, of in grades.items():
+            assert [values(labelled, name)[pair] for pair in PAIRS] == of
+    judged = be.read_collection({"1": {"d0": 1, "d3": 0}, "2": {"d1": 1}})
+    labelled = be.add_predictions(judged, None, table)
+    found = {name: be.label_agreement(labelled, name).estimate for name in grades}
+    agreement = {name: of.sel(quantity="agreement").item() for name, of in found.items()}
+    assert agreement == pytest.approx({"ann": 1.0, "bob": 2 / 3})
+    assert found["bob"].sel(quantity="sensitivity") == pytest.approx(0.5)
+
+
+def test_a_table_of_assessors_names_them(tmp_path):
+    (tmp_path / "f.csv").write_text("topic,document,grade\n1,d0,1\n")
+    with pytest.raises(
+        ValueError, match="f.csv must be a table with a column assessor .*there are"
+    ):
+        be.add_predictions(small_collection(), None, tmp_path / "f.csv")
+    (tmp_path / "f.csv").write_text("topic,document,rater,grade\n1,d0,x,1\n1,d3,,1\n")
+    with pytest.raises(ValueError, match="f.csv, line 3: no rater is named"):
+        be.add_predictions(small_collection(), None, tmp_path / "f.csv")
 
 
 def test_scores_of_a_model_may_be_below_0():

@@ -117,7 +117,7 @@ WRONG = [
         "^n_draws is 10+" + FITTING,
     ),
     (lambda g: be.add_predictions(g.collection, 5, {}), "^name must be the name of a judge, or a"),
-    (lambda g: be.add_predictions(g.collection, None, {}), "a list of names, not None$"),
+    (lambda g: be.add_predictions(g.collection, None, {}), "must be a table with a column assesso"),
     (lambda g: be.select(g.collection, topics=slice(0, 1)), "one or a list of them, not slice"),
     (lambda g: be.draw(g.design, n_replicates=1.5, random_seed=1), "^n_replicates is 1.5" + WHOLE),
     (lambda g: be.rankings.rank_sets(g.scores, n_draws=2.5), "^n_draws is 2.5" + WHOLE),

@@ -59,6 +59,15 @@ Unjudgeable = Annotated[
     ),
 ]
 Depth = Annotated[int | None, typer.Option(help="Ranks to read from each run.", show_default="all")]
+Exclude = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Documents that do not count for a topic (lines `topic document`, or CSV with this "
+        "header): they leave rankings and judgments, and later documents move up.",
+        show_default=False,
+    ),
+]
 CiProb = Annotated[float, typer.Option(help="Nominal coverage of the intervals.")]
 Qrels = Annotated[str, typer.Argument(metavar="QRELS", help=QRELS_HELP)]
 Measures = Annotated[
@@ -176,6 +185,7 @@ class Judged:
     unjudgeable: Unjudgeable = "error"
     design: DesignRead = None
     labels: Labels = None
+    exclude: Exclude = None
 
 
 @dataclass(kw_only=True)

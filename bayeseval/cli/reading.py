@@ -97,7 +97,8 @@ def labelled(collection: DataTree, labels: list[str] | None) -> DataTree:
 
 def judged_files(qrels: str, runs: list[str], judged: Judged) -> list[Path]:
     """Files that a command reads for a collection with judgments."""
-    return input_files([qrels], runs, [judged.design, *label_files(judged.labels).values()])
+    others = [judged.design, judged.exclude, *label_files(judged.labels).values()]
+    return input_files([qrels], runs, others)
 
 
 def read_source(
@@ -150,12 +151,13 @@ def judged_collection(
         raise ValueError("--design goes with plain qrels; the other formats bring their own design")
     if judged.design is None and judged.unjudgeable != "error":
         raise ValueError("--unjudgeable goes with --design, whose list holds such documents")
+    how: dict[str, Any] = {"depth": depth, "exclude": judged.exclude}
     with ordered_files():
         if judged.design is None:
-            form: Any = judged.qrels_format
-            collection = be.read_collection(qrels, runs, qrels_format=form, depth=depth)
+            how["qrels_format"] = judged.qrels_format
+            collection = be.read_collection(qrels, runs, **how)
         else:
-            collection = be.read_collection(None, runs, depth=depth)
+            collection = be.read_collection(None, runs, **how)
             design, fate = be.read_design(judged.design), judged.unjudgeable
             collection = be.attach_judgments(collection, design, qrels, unjudgeable=fate)
             note_progress(collection, design)

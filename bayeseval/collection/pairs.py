@@ -174,6 +174,36 @@ def select(collection: xr.DataTree, topics=None, runs=None) -> xr.DataTree:
     )
 
 
+def without_pairs(collection: xr.DataTree, out: np.ndarray, depth: int | None) -> xr.DataTree:
+    """Collection without the pairs that are ``out`` (pair,), whose rankings are cut at a depth.
+
+    Later documents move up in their place. There is no design. ``runs_cut`` counts anew.
+    """
+    parts: dict = {}
+    if "rankings" in collection.children:
+        ranking = collection["rankings/ranking"].to_numpy()
+        kept = (ranking >= 0) & ~np.append(out, True)[ranking]
+        order = np.argsort(~kept, axis=-1, kind="stable")
+        ranking = np.take_along_axis(np.where(kept, ranking, -1), order, axis=-1)
+        deeper = np.count_nonzero(kept, axis=-1) > (ranking.shape[-1] if depth is None else depth)
+        parts["ranking"] = ranking[..., :depth]
+        parts["attrs"] = collection.attrs | {"runs_cut": int(deeper.any(axis=1).sum())}
+    if "judgments" in collection.children:
+        judgments = collection.children["judgments"].to_dataset(inherit=False)
+        known = xr.DataArray(~out, dims="pair")
+        grade = judgments["grade"].where(known)
+        parts["judgments"] = judgments.assign(grade=grade, pooled=judgments["pooled"] & known)
+    rest = rebuilt(collection, **parts)
+    old = np.flatnonzero(_needed(rest, np.arange(rest["run"].size)))
+    return renumber(
+        rest,
+        topics=rest["topic"].to_numpy(),
+        document=rest["document"].to_numpy()[old],
+        pair_topic=rest["pair_topic"].to_numpy()[old],
+        old=old,
+    )
+
+
 def _positions(collection, name: str, labels) -> np.ndarray:
     own = collection[name].to_numpy()
     if labels is None:

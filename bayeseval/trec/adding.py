@@ -15,14 +15,17 @@ from bayeseval.collection import add_pairs, check_collection, pair_positions
 from bayeseval.collection.labels import alike_document, label_positions, pair_names
 from bayeseval.collection.schema import rebuilt, with_labels
 from bayeseval.messages import Message, Option
+from bayeseval.trec.excluding import excluded
 from bayeseval.trec.frames import (
     ENTRY,
     LINE,
     as_frame,
     as_numbers,
     as_pandas,
+    as_text,
     checked_frame,
     described,
+    places,
     row_name,
     with_our_names,
     without_index,
@@ -40,6 +43,7 @@ from bayeseval.trec.run import Run, RunReader
 from bayeseval.trec.sources import path_text, read_bytes, shown
 from bayeseval.whole_file import expanded_path
 
+ASSESSORS = ("assessor", "annotator", "rater", "judge")
 VALUES = ("label", "probability", "grade", "relevance", "rel", "rating", "score", "value")
 
 
@@ -51,6 +55,7 @@ def add_runs(
     team: str = "",
     run_table: pd.DataFrame | None = None,
     on_duplicate: str = "error",
+    exclude=None,
 ) -> xr.DataTree:
     """Collection with more runs, as if all had been read at once.
 
@@ -71,6 +76,7 @@ def add_runs(
     run_table : DataFrame (run[, contributed][, team]), optional
         The same, run by run; what it has no column for is as the options say.
     on_duplicate : {"error", "best"}
+    exclude : path, DataFrame or dict, optional
         As in `read_collection`.
 
     Returns
@@ -107,9 +113,11 @@ def add_runs(
         contributed = "design" not in collection
     score_type = collection.attrs.get("score_type", "float64")
     depth = collection.attrs.get("depth", -1)
+    depth = None if depth < 0 else depth
     reader = RunReader(on_duplicate=on_duplicate, score_type=score_type)
     added = reader.read(runs, taken=collection["run"].to_numpy().tolist())
-    new, _ = gathered(reader, added, None, None if depth < 0 else depth, run_table, {})
+    new, _ = gathered(reader, added, None, depth if exclude is None else None, run_table, {})
+    new = excluded(new, exclude, depth)
     topics, position = reader.topics.resolve()
     check_overlap(added, topics, position, collection["topic"].to_numpy())
     named = pair_names(new)
@@ -173,7 +181,7 @@ def _with_runs(collection, runs, ranking: np.ndarray, facts: dict) -> xr.DataTre
 
 
 def add_predictions(
-    collection: xr.DataTree, name: str | Sequence[str], predictions: Any
+    collection: xr.DataTree, name: str | Sequence[str] | None, predictions: Any
 ) -> xr.DataTree:
     """Collection with other judges' labels or probabilities of relevance as predictors.
 
@@ -187,8 +195,9 @@ def add_predictions(
     ----------
     collection : DataTree
         The collection; it is not changed.
-    name : str or list of str
-        Name of the judge, or of several at once.
+    name : str, list of str or None
+        Name of the judge, or of several at once. None takes every assessor that a column
+        ``assessor`` (or ``annotator``, ``rater``, ``judge``) of one table names, for one judge.
     predictions : path, DataFrame, dict or object, or a list of them
         Of one judge: a file with lines ``topic iter document x`` (as qrels), ``topic
         document x`` or of a run, whose scores are read; a DataFrame with topic and document
@@ -229,6 +238,8 @@ def add_predictions(
     array([nan, 0.2])
     """
     check_collection(collection)
+    if name is None:
+        name, predictions = _by_assessor(predictions)
     several = not isinstance(name, str)
     if several and not (isinstance(name, Iterable) and all(isinstance(n, str) for n in name)):
         raise TypeError(f"name must be the name of a judge, or a list of names, not {name!r}")
@@ -275,6 +286,28 @@ def _table(source: Any, name: str, by_name: bool) -> tuple[pd.DataFrame, str]:
     frame = with_our_names(without_index(frame), ("topic", "document"))
     table = _of_columns(frame, where, (name,) if by_name else (name, *VALUES))
     return _checked_labels(table, where), where
+
+
+def _by_assessor(source: Any) -> tuple[list[str], list[pd.DataFrame]]:
+    """Names of the assessors of a table, and the part of it that is each one's."""
+    where, frame = "labels", as_pandas(source)
+    if isinstance(source, str | os.PathLike):
+        path = expanded_path(source)
+        where = path_text(path)
+        frame = file_frame(where, read_bytes(path, "labels"), "judgments")
+    columns = [*frame.columns] if isinstance(frame, pd.DataFrame) else []
+    named = next((column for column in columns if str(column).lower() in ASSESSORS), None)
+    if named is None or not isinstance(frame, pd.DataFrame):
+        raise ValueError(
+            f"{where} must be a table with a column {' or '.join(ASSESSORS)} where no judge is "
+            f"named; there are {', '.join(map(str, columns)) or 'no columns'}"
+        )
+    assessor = as_text(pd.Series(frame[named]))
+    unknown = (assessor.isna() | (assessor == "")).to_numpy()
+    if unknown.any():
+        raise ValueError(f"{where}, {places(frame)[int(np.argmax(unknown))]}: no {named} is named")
+    parts = dict(list(frame.drop(columns=named).groupby(assessor.to_numpy(), sort=False)))
+    return [str(label) for label in parts], [*parts.values()]
 
 
 def _of_columns(frame: pd.DataFrame, where: str, allowed: tuple[str, ...]) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.labels import plain_label, same_strings
 from bayeseval.collection.schema import no_strata, rebuilt, strata
 from bayeseval.messages import Message, Option
+from bayeseval.trec.excluding import excluded
 from bayeseval.trec.gathering import gathered, warn_documents_alike, warn_unjudged_runs
 from bayeseval.trec.qrels import read_qrels, warn_below
 from bayeseval.trec.run import RunReader
@@ -28,6 +29,7 @@ def read_collection(
     negative_grades: str = "unjudged",
     on_duplicate: str = "error",
     score_type: str = "float64",
+    exclude=None,
     store: str | os.PathLike | None = None,
 ) -> xr.DataTree:
     """Read judgments and runs as a collection.
@@ -72,6 +74,9 @@ def read_collection(
         Whether a document that occurs twice in a ranking is refused, or its best-ranked copy kept.
     score_type : {"float64", "float32"}
         Precision in which scores are compared; older evaluators use float32, which makes ties.
+    exclude : path, DataFrame (topic, document) or dict {topic: [document]}, optional
+        Documents that do not count for a topic: they are taken out of rankings and judgments, and
+        later documents move up. A file has lines ``topic document``, a header, or JSON.
     store : path, optional
         Folder ending in ``.zarr`` (extra ``scale``), to which a collection larger than memory is
         written run by run. Its rankings and document labels are read from there by blocks of
@@ -114,14 +119,16 @@ def read_collection(
     reading = {"on_duplicate": on_duplicate, "score_type": score_type}
     if store is None:
         reader = RunReader(**reading)
+        cut = depth if exclude is None else None  # else once documents have moved up
         ranked = [] if runs is None else reader.read(runs)
-        tree, where = gathered(reader, ranked, judgments, depth, run_table, facts)
+        tree, where = gathered(reader, ranked, judgments, cut, run_table, facts)
         if judgments is not None:
             tree = _judged(tree, judgments, where, qrels_format, negative_grades)
         looked_at = tree
     else:
-        if runs is None or qrels_format != "qrels":
-            raise ValueError(Message(Option("store"), " is for runs, with plain qrels or none"))
+        if runs is None or qrels_format != "qrels" or exclude is not None:
+            text = " is for runs, with plain qrels or none, and all of their documents"
+            raise ValueError(Message(Option("store"), text))
         if judgments is not None:
             unjudged = _unjudged(judgments["grade"].to_numpy(), negative_grades)
             judgments = judgments.assign(judged=~unjudged)
@@ -132,7 +139,7 @@ def read_collection(
             _warn_apart(looked_at)
         warn_unjudged_runs(looked_at)
     warn_documents_alike(looked_at)
-    return tree
+    return excluded(tree, exclude, depth)
 
 
 def _judged(
