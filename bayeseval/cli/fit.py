@@ -13,6 +13,7 @@ from bayeseval.cli import options as option
 from bayeseval.cli.fit_output import (
     check_combined,
     check_output,
+    draw_scores,
     older_files,
     remove_older,
     write_combined,
@@ -242,15 +243,16 @@ def fit(
     listed = about | {"files": sorted(older | set(files))}  # if what follows is interrupted
     write_fit(fitted, rows, listed, output)
     write_result(as_scores(rows, about, format), None)
-    drawn = {"scores": post, "judgments": seen, "ci_prob": ci_prob, "random_seed": seed}
+    drawn: dict[str, Any] = {"judgments": seen, "ci_prob": ci_prob, "random_seed": seed}
     paths = be.diagnostic_plots(fitted, output, model=made, **drawn) if plots else []
+    names = [path.name for path in paths] + (draw_scores(summary, output) if plots else [])
     if post.attrs["draws_of"] == "documents":
         request = asked | {"ci_prob": ci_prob, "relevance_level": relevance_level, "format": format}
         files += write_combined(collection, post, summary, request, output, plots)
-    written = [*files, *(path.name for path in paths)]
+    written = [*files, *names]
     write_result(as_json(rows, about | {"files": written}), output / "scores.json")
     remove_older(older - set(written), output)
-    drawings = f" and {counted(len(paths), 'plot')} of the fit" if plots else ""
+    drawings = f" and {counted(len(names), 'plot')} of the fit" if plots else ""
     note(f"{', '.join(files)}{drawings} in {output}, seed {seed}")
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from bayeseval.cli.tables import COLUMNS, as_csv, as_json, as_scores
 from bayeseval.whole_file import picture_name
 
 INTERVALS = "intervals.csv"
+DRAWN = 60  # runs in a picture of scores: the best
 FILES = ("fit.nc", "scores.csv", "scores.json", INTERVALS)
 
 
@@ -116,20 +119,31 @@ def write_combined(
         write_result(text, None)
     written = [INTERVALS]
     if plots:
-        written += _pictures(table, output)
+        combined = partial(be.plots.plot_combined, table)
+        written += _pictures("intervals", combined, table["measure"].to_numpy().tolist(), output)
     note_lengths(table["length_ratio"].sel(source="combined", drop=True).mean("run"))
     note_unlike(table["unlike_model"], f"; see {INTERVALS}")
     return written
 
 
-def _pictures(table: Dataset, output: Path) -> list[str]:
-    """Draw the intervals by every measure; returns the names of the files."""
+def draw_scores(summary: Dataset, output: Path) -> list[str]:
+    """Draw the scores with the intervals of the table; returns the names of the files."""
+    labels = summary["measure"].to_numpy().tolist()
+    best = summary["estimate"].mean("measure").to_series().sort_values(ascending=False)
+    draw = partial(be.plots.plot_intervals, {"the model": summary}, runs=list(best.index[:DRAWN]))
+    return _pictures("scores", draw, labels, output)
+
+
+def _pictures(
+    name: str, draw: Callable[[str], Any], measures: list[str], output: Path
+) -> list[str]:
+    """Draw something for every measure; returns the names of the files."""
     import matplotlib.pyplot as plt
 
     names = []
-    for measure in table["measure"].to_numpy().tolist():
-        names.append(picture_name(f"intervals_{measure}"))
-        figure: Any = be.plots.plot_combined(table, measure).figure
+    for measure in measures:
+        names.append(picture_name(f"{name}_{measure}"))
+        figure: Any = draw(measure).figure
         with written_whole(output / names[-1]) as unfinished:
             figure.savefig(unfinished, dpi=150)
         plt.close(figure)

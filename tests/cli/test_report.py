@@ -28,7 +28,10 @@ def test_a_sample_is_combined_unless_the_model_is_left_out(command, files, words
     code, _, err = command(*words, *design, "--draws", 50)
     assert code == 0, err
     page = (files / "page.html").read_text()
-    assert "By dyn and the model combined, the better run is known in " in page and ", 200 posterior draws" in page
+    assert (
+        "By dyn and the model combined, the better run is known in " in page
+        and ", 200 posterior draws" in page
+    )
     assert command(*words, *design, "--no-model")[0] == 0
     assert "By dyn, the better run is known in " in (files / "page.html").read_text()
 
