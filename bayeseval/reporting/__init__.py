@@ -1,5 +1,6 @@
 """Reports: an evaluation on one page of HTML that needs no other file."""
 
+from bayeseval.reporting.description import about
 from bayeseval.reporting.evaluation import evaluation_page
 
-__all__ = ["evaluation_page"]
+__all__ = ["about", "evaluation_page"]
