@@ -7,6 +7,7 @@ loop. In a notebook it is HTML's, since rich needs ipywidgets there.
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sized
+from typing import Any
 
 PATIENCE = 2.0
 PAUSE = 0.5  # between two moves of a bar in a notebook
@@ -64,7 +65,7 @@ class _NotebookBar:
         from IPython.display import HTML, display
 
         self.description, self.total, self.html, self.moved = description, total, HTML, -PAUSE
-        self.handle = display(HTML(""), display_id=True)
+        self.handle: Any = display(HTML(""), display_id=True)
 
     def move(self, done: int) -> None:
         if time.monotonic() - self.moved < PAUSE:

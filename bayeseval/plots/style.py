@@ -60,7 +60,7 @@ def key_above(ax: Axes, title: str | None, n_columns: int = 4) -> None:
     It has fewer columns, and the title more lines, where the axes are narrower.
     """
     count = min(len(ax.get_legend_handles_labels()[0]), n_columns)
-    room = ax.get_window_extent().width
+    room = 0.8 * ax.get_window_extent().width  # labels of rows will make the axes narrower
     for columns in range(max(count, 1), 0, -1):
         key = ax.legend(
             loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns, frameon=False, title=title,
@@ -69,7 +69,7 @@ def key_above(ax: Axes, title: str | None, n_columns: int = 4) -> None:
         if key.get_window_extent().width <= room:
             break
     else:
-        key.set_title((title or "").replace("; ", "\n"), prop={"size": 8})
+        key.get_title().set_text((title or "").replace("; ", "\n"))
 
 
 def truth_marks(ax: Axes, value: np.ndarray) -> None:

@@ -73,7 +73,8 @@ def about(data: xr.DataTree | xr.Dataset) -> Description:
 
 def _of_tree(tree: xr.DataTree) -> dict[str, str]:
     """A collection."""
-    late = int((~tree["contributed"]).sum()) if "contributed" in tree else 0
+    root = tree.to_dataset()
+    late = int((~root["contributed"]).sum()) if "contributed" in root else 0
     design = "none"
     if "design" in tree.children:
         design = _scheme(tree["design"].attrs)
@@ -81,7 +82,7 @@ def _of_tree(tree: xr.DataTree) -> dict[str, str]:
     design += f"; labels {some_of(names, MOST_NAMES)}" if names else ""
     judged = "none"
     if "judgments" in tree.children:
-        grade = tree["judgments/grade"]
+        grade = tree["judgments"].to_dataset()["grade"]
         grade = grade.isel(replicate=0) if "replicate" in grade.dims else grade
         number, topics = int(grade.notnull().sum()), max(tree.sizes["topic"], 1)
         judged = f"{number:,} of {tree.sizes['pair']:,} documents, {number / topics:,.0f} per topic"

@@ -39,9 +39,10 @@ def by_topic():
     return xr.Dataset(found, coords=coords)
 
 
-def intervals():
-    several = {"assumed": scores(-0.2, np.nan), "stat": scores(), "dyn": scores(0.02)}
-    return be.plots.plot_intervals(several)
+def intervals(population="topics"):
+    over = {"population": population}
+    several = {"assumed": scores(-0.2, np.nan, **over), "stat": scores(**over)}
+    return be.plots.plot_intervals(several | {"dyn": scores(0.02, **over)})
 
 
 def combined():
@@ -79,6 +80,7 @@ def forest():
 
 PICTURES = {
     "intervals": intervals,
+    "intervals over these topics": lambda: intervals("sample"),
     "combined": combined,
     "rank_sets": lambda: be.plots.plot_rank_sets(be.rank(by_topic(), top=2)),
     "better": lambda: be.plots.plot_better(be.rankings.rank_probabilities(by_topic())),
