@@ -25,13 +25,14 @@ from .inference import diagnostic_plots, fit, open_fit, save_fit, verdict
 from .measures.own import measure
 from .planning import plan
 from .posterior import posterior_scores, summarize
-from .reporting import report
+from .reporting import about, report
 from .tidy import to_frame
 from .trec import add_predictions, add_runs, read_collection
 
 __version__: str
 
 __all__ = [
+    "about",
     "add_predictions",
     "add_runs",
     "adjust_scores",

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Self
 
 SHOWN = 5e-4  # from which on a share is more than 0.000
+LONGEST = 30  # label in a picture, in characters
 
 
 class TopicsUnranked(UserWarning):
@@ -95,3 +96,21 @@ def percent(ci_prob: float) -> str:
     rounded = f"{100 * ci_prob:g}"
     typed = len(exact.as_tuple().digits) <= 12
     return f"{exact:f}%" if typed or rounded in ("0", "100") else f"{rounded}%"
+
+
+def shortened(labels: Sequence[str]) -> list[str]:
+    """Labels without the middle of long ones, of which as much is left as tells them apart.
+
+    Examples
+    --------
+    >>> shortened(["short", "a-name-of-forty-letters-that-ends-in-run1"])
+    ['short', 'a-name-of-fort…hat-ends-in-run1']
+    """
+    for most in range(LONGEST, max(map(len, labels), default=0)):
+        cut = [
+            one if len(one) <= most else f"{one[: most // 2 - 1]}…{one[-(most // 2) :]}"
+            for one in labels
+        ]
+        if len(set(cut)) == len(set(labels)):
+            return cut
+    return list(labels)

@@ -7,6 +7,7 @@ KEYS = ("measure", "run", "run_a", "run_b", "topic", "replicate")
 DIMS = ("measure", "comparison", "run", "topic", "replicate")
 NO_ROWS = {"run_other", "rank", "ci_bound", "direction", "chain"}  # of matrices, within a row
 BOUNDS = ("lower", "upper")
+FIRST = ("estimate", *BOUNDS)  # columns after the labels
 TOPIC = "topic_"  # before the names of variables by topic, beside means
 
 
@@ -24,8 +25,9 @@ def to_frame(scores: xr.Dataset) -> pd.DataFrame:
     DataFrame
         Columns: the labels (measure, run or run_a and run_b, topic, replicate), those of other
         dims (source of :func:`compare_intervals`, budget and n_topics of :func:`plan`, or a dim
-        along which results were concatenated), then every variable, with ``interval`` as ``lower``
-        and ``upper``. Matrices of pairs of runs and probabilities of ranks are not included.
+        along which results were concatenated), then ``estimate``, ``lower`` and ``upper``
+        (of ``interval``), then every other variable. Matrices of pairs of runs and probabilities of
+        ranks are not included.
 
     Raises
     ------
@@ -64,7 +66,7 @@ def to_frame(scores: xr.Dataset) -> pd.DataFrame:
     flat = flat[[name for name, values in flat.items() if set(values.dims) <= set(order)]]
     frame = flat.to_dataframe(dim_order=[dim for dim in order if dim in flat.dims]).reset_index()
     keys = [name for name in (*KEYS, *other_dims) if name in frame]
-    values = [str(name) for name in flat]
+    values = sorted(map(str, flat), key=lambda name: FIRST.index(name) if name in FIRST else 3)
     others = [c for c in frame if c not in keys and c not in values and c != "comparison"]
     return frame.loc[:, keys + values + others]
 

@@ -287,7 +287,8 @@ def test_tidy_tables_have_a_row_for_each_run_or_comparison_and_measure(truth):
     )
     assert row.upper == pair.interval.sel(ci_bound="upper").item()
     scores = be.evaluate(truth, ["P@10", "AP"], estimator="assumed")
-    assert be.to_frame(scores).columns[:3].tolist() == ["measure", "run", "topic"]
+    columns = ["measure", "run", "topic", "estimate", "lower", "upper"]
+    assert be.to_frame(scores).columns[:6].tolist() == columns
     assert len(be.to_frame(be.mean_over_topics(scores))) == 8
     sets = be.rankings.rank_sets(scores.sel(measure=["AP"]))
     frame = be.to_frame(sets)

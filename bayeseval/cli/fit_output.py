@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from bayeseval.messages import counted
 from bayeseval.whole_file import picture_name
 
 INTERVALS = "intervals.csv"
+DRAWN = 60  # runs in a picture of scores: the best
 FILES = ("fit.nc", "scores.csv", "scores.json", INTERVALS)
 
 
@@ -71,14 +74,15 @@ def write_folder(
     write_result(as_csv(rows, {}), output / "scores.csv")
     write_result(as_json(rows, listed), output / "scores.json")
     write_result(as_scores(rows, about, request["format"]), None)
-    drawn = {"scores": post, "judgments": seen, "ci_prob": request["ci_prob"]}
+    drawn: dict[str, Any] = {"judgments": seen, "ci_prob": request["ci_prob"]}
     paths = be.diagnostic_plots(fitted, output, model=model, **drawn, random_seed=request["seed"])
+    pictures = [path.name for path in paths] + draw_scores(summary, output)
     if post.attrs["draws_of"] == "documents":
         files += write_combined(collection, post, summary, request, output)
-    written = [*files, *(path.name for path in paths)]
+    written = [*files, *pictures]
     write_result(as_json(rows, about | {"files": written}), output / "scores.json")
     remove_older(older - set(written), output)
-    drawings = f"{counted(len(paths), 'plot')} of the fit"
+    drawings = f"{counted(len(pictures), 'plot')} of the fit"
     note(f"{', '.join(files)} and {drawings} in {output}, seed {request['seed']}")
 
 
@@ -166,17 +170,28 @@ def write_combined(
         write_result(text, None)
     note_lengths(table["length_ratio"].sel(source="combined", drop=True).mean("run"))
     note_unlike(table["unlike_model"], f"; see {INTERVALS}")
-    return [INTERVALS, *_pictures(table, output)]
+    draw = partial(be.plots.plot_combined, table)
+    return [INTERVALS, *_pictures("intervals", draw, table["measure"].to_numpy().tolist(), output)]
 
 
-def _pictures(table: Dataset, output: Path) -> list[str]:
-    """Draw the intervals by every measure; returns the names of the files."""
+def draw_scores(summary: Dataset, output: Path) -> list[str]:
+    """Draw the scores with the intervals of the table; returns the names of the files."""
+    labels = summary["measure"].to_numpy().tolist()
+    best = summary["estimate"].mean("measure").to_series().sort_values(ascending=False)
+    draw = partial(be.plots.plot_intervals, {"the model": summary}, runs=list(best.index[:DRAWN]))
+    return _pictures("scores", draw, labels, output)
+
+
+def _pictures(
+    name: str, draw: Callable[[str], Any], measures: list[str], output: Path
+) -> list[str]:
+    """Draw something for every measure; returns the names of the files."""
     import matplotlib.pyplot as plt
 
     names = []
-    for measure in table["measure"].to_numpy().tolist():
-        names.append(picture_name(f"intervals_{measure}"))
-        figure: Any = be.plots.plot_combined(table, measure).figure
+    for measure in measures:
+        names.append(picture_name(f"{name}_{measure}"))
+        figure: Any = draw(measure).figure
         with written_whole(output / names[-1]) as unfinished:
             figure.savefig(unfinished, dpi=150)
         plt.close(figure)

@@ -17,7 +17,7 @@ from bayeseval.inference.pictures import (
     ranks,
     seen_data,
 )
-from bayeseval.inference.predictive import FEW_ENTRIES, predictive_draws
+from bayeseval.inference.predictive import FEW_ENTRIES, predictive_draws, prior_fit
 from bayeseval.inference.verdict import ESS_MIN, RHAT_MAX
 from bayeseval.models.identity import check_fit
 from bayeseval.models.table import kind_of
@@ -25,6 +25,7 @@ from bayeseval.progress import track
 from bayeseval.whole_file import expanded_path, picture_name, whole_file
 
 FOREST_DIMS = ("run", "topic")
+PRIOR_DRAWS = 5000  # of a picture: with few a flat density seems to have two modes
 SEVERAL = ("strata", "topics", "agreement", "runs")  # kinds of groups of judgments
 STYLE = {"axes.titlesize": 11, "axes.labelsize": 10, "figure.titlesize": 12}
 STYLE |= {"xtick.labelsize": 9, "ytick.labelsize": 9, "legend.fontsize": 10, "font.size": 10}
@@ -124,7 +125,7 @@ def diagnostic_plots(
     drawings = [*_of_sampler(fitted), *_of_runs(fitted, scores, ci_prob, max_rows)]
     if model is not None:
         drawn = predictive_draws(model, fitted, random_seed=random_seed)
-        drawings += _of_model(fitted, drawn, ci_prob)
+        drawings += _of_model(fitted, model, drawn, ci_prob, random_seed)
     if judgments is not None:
         kinds = [kind for kind in SEVERAL if kind in judgments["kind"].to_numpy()]
         draw = partial(plot_judgments, judgments, max_rows=max_rows)
@@ -176,7 +177,9 @@ def _of_sampler(fitted: xr.DataTree) -> Iterator[Drawing]:
     yield "convergence", partial(_convergence, fitted)
 
 
-def _of_model(fitted: xr.DataTree, drawn: xr.DataTree, ci_prob: float) -> Iterator[Drawing]:
+def _of_model(
+    fitted: xr.DataTree, model, drawn: xr.DataTree, ci_prob: float, random_seed: int | None
+) -> Iterator[Drawing]:
     """Prior beside posterior, and the calibration of what was observed."""
     import arviz as az
 
@@ -184,7 +187,9 @@ def _of_model(fitted: xr.DataTree, drawn: xr.DataTree, ci_prob: float) -> Iterat
     posterior = fitted["posterior"].to_dataset()
     names = [name for name in shown_variables(posterior) if name in prior]
     if names:
-        both = xr.DataTree.from_dict({"prior": prior[names], "posterior": posterior[names]})
+        seeded: dict[str, Any] = {"variables": names, "random_seed": random_seed}
+        before = prior_fit(model, draws=PRIOR_DRAWS, **seeded)["posterior"].to_dataset()
+        both = xr.DataTree.from_dict({"prior": before[names], "posterior": posterior[names]})
         size = _grid(_n_panels(fitted, names))
         yield "prior_posterior", partial(az.plot_prior_posterior, both, figure_kwargs=size)
     for name in drawn["observed_data"].data_vars:

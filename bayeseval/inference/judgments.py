@@ -141,7 +141,7 @@ def _groups(
     rank = ranks.run_rank[local]
     top = ((rank > 0) & (rank <= TOP)).astype(float)
     name = frame.collection["run"].to_numpy()[frame.run].tolist()
-    labels = {(run, f"run {name[run]}"): top[:, run] for run in range(len(name))}
+    labels = {(run, name[run]): top[:, run] for run in range(len(name))}
     return [
         _by(_strata(frame, topic, ranks, rows, local)),
         _by([(topic, f"topic {frame.collection['topic'].to_numpy()[topic]}")] * rows.size),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.inference.judgments import KINDS
 from bayeseval.inference.verdict import judgment_limit
-from bayeseval.messages import percent
+from bayeseval.messages import percent, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,9 +94,11 @@ def forest(values: xr.DataArray, ci_prob: float, max_rows: int, **pc_kwargs: Any
     mean = values.mean(["chain", "draw"], skipna=False).to_numpy()
     order = np.argsort(-mean, kind="stable")
     shown = values.isel({dim: order[np.isfinite(mean[order])][:max_rows]})
-    shown = shown.assign_coords({dim: shown[dim].astype(str)})
+    shown = shown.assign_coords({dim: shortened(shown[dim].astype(str).to_numpy().tolist())})
     rows, total = shown.sizes[dim], values.sizes[dim]
-    size = {"figsize": (8, 1.4 + 0.2 * rows), "figsize_units": "inches", "width_ratios": [1, 5]}
+    longest = 0.3 + 0.09 * max(map(len, shown[dim].to_numpy()), default=0)  # label, in inches
+    size = {"figsize": (8, 1.4 + 0.2 * rows), "figsize_units": "inches"}
+    size["width_ratios"] = [longest, 8 - longest]
     figure = size | pc_kwargs.pop("figure_kwargs", {})
     half = min(0.5, ci_prob / 2)
     drawing = az.plot_forest(
@@ -114,6 +116,8 @@ def forest(values: xr.DataArray, ci_prob: float, max_rows: int, **pc_kwargs: Any
     drawing.add_title(f"{values.name}: {which}, {intervals}")
     if drawing.backend == "matplotlib":  # no empty rows above and below, no axis under labels
         figure_drawn = drawing.viz["figure"].item()
+        for text in figure_drawn.axes[0].texts:  # next to the axis
+            text.set(x=figure_drawn.axes[0].get_xlim()[1], horizontalalignment="right")
         figure_drawn.axes[-1].set_ylim(-0.8, rows - 0.2)
         figure_drawn.axes[0].spines["bottom"].set_visible(False)
         figure_drawn.axes[0].tick_params(bottom=False, labelbottom=False)
@@ -189,6 +193,7 @@ def plot_judgments(
         "judgments less predictions, standardised; grey: as far as a right model goes\n"
         "(relevant documents among those not judged, by the judgments and as predicted)",
         fontsize=9,
+        loc="right",  # to the left there are the labels of the rows
     )
     ax.set_title(WORDS[kind], fontsize=10, loc="left")
     for side in ("top", "right", "left"):
@@ -198,8 +203,9 @@ def plot_judgments(
 
 
 def _labels(shown: xr.Dataset) -> list[str]:
-    names = ("label", "observed", "predicted")
-    rows = zip(*(shown[name].to_numpy().tolist() for name in names), strict=True)
+    labels = shortened(shown["label"].to_numpy().tolist())
+    observed, predicted = (shown[name].to_numpy().tolist() for name in ("observed", "predicted"))
+    rows = zip(labels, observed, predicted, strict=True)
     return [
         f"{label} ({observed:.3g}, predicted {expected:.3g})" for label, observed, expected in rows
     ]

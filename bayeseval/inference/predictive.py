@@ -2,7 +2,7 @@
 
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -97,7 +97,13 @@ def predictive_draws(
     return xr.DataTree.from_dict(groups | {"posterior": posterior})
 
 
-def prior_fit(model, *, draws: int = 500, random_seed: int | None = None) -> xr.DataTree:
+def prior_fit(
+    model,
+    *,
+    draws: int = 500,
+    variables: Sequence[str] | None = None,
+    random_seed: int | None = None,
+) -> xr.DataTree:
     """Draws of the prior in the form of a fit: the model before it has seen judgments.
 
     :func:`bayeseval.posterior_scores` of it gives the prior of any score, given the judgments that
@@ -109,6 +115,8 @@ def prior_fit(model, *, draws: int = 500, random_seed: int | None = None) -> xr.
         Such as :func:`bayeseval.models.relevance_model` makes; it is not changed.
     draws : int
         Number of draws, in one chain.
+    variables : sequence of str, optional
+        Names of the variables to draw, by default all.
     random_seed : int, optional
         Seed.
 
@@ -137,7 +145,7 @@ def prior_fit(model, *, draws: int = 500, random_seed: int | None = None) -> xr.
     (seed,) = map(int, np.random.SeedSequence(random_seed).generate_state(1))
     with _quiet():
         drawn = pm.sample_prior_predictive(
-            draws, model=model, random_seed=seed, compile_kwargs=COMPILE
+            draws, model=model, var_names=variables, random_seed=seed, compile_kwargs=COMPILE
         )
     groups = {"posterior": drawn["prior"].to_dataset()}
     if "constant_data" in drawn.children:

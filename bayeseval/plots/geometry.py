@@ -5,8 +5,16 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from bayeseval.messages import percent
-from bayeseval.plots.style import COLORS, MARKERS, Axes, bare, check_named, new_axes
+from bayeseval.messages import percent, shortened
+from bayeseval.plots.style import (
+    COLORS,
+    MARKERS,
+    Axes,
+    bare,
+    check_named,
+    key_above,
+    new_axes,
+)
 
 
 def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None = None) -> Axes:
@@ -50,7 +58,7 @@ def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None 
     bounds = [_bounds(found) for found in geometries.values()]
     ax = new_axes(7.0, 4.6) if ax is None else ax
     _arcs(ax, np.concatenate([points, *(corners.T for corners in bounds)]))
-    for index, name in enumerate(geometries):
+    for index, name in enumerate(shortened(list(geometries))):
         color, marker = COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)]
         bias, sigma = points[index]
         ax.hlines(sigma, *bounds[index][0], color=color, linewidth=1.2, alpha=0.6)
@@ -64,8 +72,7 @@ def plot_bias_variance(geometries: Mapping[str, xr.Dataset], *, ax: Axes | None 
     title = "lines: intervals" if levels else None
     if len(set(levels)) == 1 and levels[0] is not None:
         title = f"lines: {percent(levels[0])} intervals"
-    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), title=title,
-              title_fontsize=8, alignment="left")  # fmt: skip
+    key_above(ax, title, n_columns=3)
     return ax
 
 

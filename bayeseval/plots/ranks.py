@@ -138,7 +138,7 @@ def plot_rank_probabilities(
     ax.set_xlabel(f"rank by {name_of(shown, measure)}")
     _label_runs(ax, order)
     ax.set_ylabel("run, the best expected rank first")
-    _color_bar(ax, image, "probability of the rank", [0.0, 0.01, 0.05, 0.2, 0.5, 1.0], np.sqrt)
+    _color_bar(ax, image, "probability of the rank", [0.0, 0.05, 0.2, 0.5, 1.0], np.sqrt)
     return ax
 
 

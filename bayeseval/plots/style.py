@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from bayeseval.messages import shortened
+
 if TYPE_CHECKING:
     import matplotlib.axes
 
@@ -43,7 +45,7 @@ def rows_axes(
 def label_rows(ax: Axes, labels: Sequence[str]) -> None:
     """Labels of the rows, smaller where there are many; $ starts no formula."""
     size = float(np.clip(900 / max(len(labels), 1), 6.0, 9.0))
-    ax.set_yticks(np.arange(len(labels)), list(labels), fontsize=size, parse_math=False)
+    ax.set_yticks(np.arange(len(labels)), shortened(labels), fontsize=size, parse_math=False)
 
 
 def name_rows(ax: Axes, labels: Sequence[str]) -> None:
@@ -53,11 +55,21 @@ def name_rows(ax: Axes, labels: Sequence[str]) -> None:
 
 
 def key_above(ax: Axes, title: str | None, n_columns: int = 4) -> None:
-    """The legend above the plot, with a title that explains bars and points."""
+    """The legend above the plot, with a title that explains bars and points.
+
+    It has fewer columns, and the title more lines, where the axes are narrower.
+    """
     count = min(len(ax.get_legend_handles_labels()[0]), n_columns)
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=max(count, 1), frameon=False,
-              title=title, alignment="left", fontsize=9, title_fontsize=8, columnspacing=1.2,
-              handletextpad=0.4)  # fmt: skip
+    room = 0.8 * ax.get_window_extent().width  # labels of rows will make the axes narrower
+    for columns in range(max(count, 1), 0, -1):
+        key = ax.legend(
+            loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns, frameon=False, title=title,
+            alignment="left", fontsize=9, title_fontsize=8, columnspacing=1.2, handletextpad=0.4,
+        )  # fmt: skip
+        if key.get_window_extent().width <= room:
+            break
+    else:
+        key.get_title().set_text((title or "").replace("; ", "\n"))
 
 
 def truth_marks(ax: Axes, value: np.ndarray) -> None:

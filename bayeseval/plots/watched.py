@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from bayeseval.messages import percent
+from bayeseval.messages import percent, shortened
 from bayeseval.plots.style import (
     COLORS,
     TOPICS,
@@ -13,6 +13,7 @@ from bayeseval.plots.style import (
     bare,
     check_named,
     having,
+    key_above,
     name_of,
     new_axes,
     of_measure,
@@ -95,7 +96,7 @@ def plot_watched(
         raise ValueError(f"runs must name 1 to {MOST_RUNS} runs, not {len(chosen)}")
     ax = new_axes(6.0, 3.6) if ax is None else ax
     anytime = bool(last.attrs.get("anytime"))
-    for run, color in zip(chosen, COLORS, strict=False):
+    for run, name, color in zip(chosen, shortened(chosen), COLORS, strict=False):
         of_run = [
             one.sel(run=shown_runs(one, [run], f"look {look}")[0])
             for look, one in zip(number, shown, strict=True)
@@ -103,7 +104,7 @@ def plot_watched(
         lower, upper = np.array([one["interval"].to_numpy() for one in of_run]).T
         ax.fill_between(number, lower, upper, color=color, alpha=0.18, linewidth=0)
         ax.plot(number, [one["estimate"].item() for one in of_run], "o-", color=color,
-                markersize=3.0, linewidth=1.2, label=run)  # fmt: skip
+                markersize=3.0, linewidth=1.2, label=name)  # fmt: skip
         if anytime:
             once = np.array([_of_one_look(one) for one in of_run])
             ax.plot(number, once, ":", color=color, linewidth=0.9)
@@ -119,8 +120,7 @@ def plot_watched(
     kinds = ["dotted: of a single look"] * anytime + ["dashed: truth"] * (truth is not None)
     held = ", at every look" if anytime else ", of a single look each"
     title = "\n".join([f"bands: {level} intervals{over}{held}", *filter(None, ["; ".join(kinds)])])
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, frameon=False, title=title,
-              alignment="left", fontsize=9, title_fontsize=8)  # fmt: skip
+    key_above(ax, title, n_columns=3)
     return ax
 
 

@@ -100,7 +100,7 @@ def _more_judgments(
 ) -> str:
     """About how many more documents of each topic would settle it, where a list can go on."""
     design = None if sampled is None else sampled.children.get("design")
-    if design is None or not is_order(design.dataset):
+    if sampled is None or design is None or not is_order(design.dataset):
         return ""
     if options["estimator"] not in HAS_COVARIANCE or parse_measures(label)[0].kind not in SUMS:
         return ""
@@ -118,7 +118,7 @@ def _more_judgments(
 def _more_topics(score: xr.DataArray, best: str, rivals: Sequence[str], ci_prob: float) -> str:
     """About how many topics would settle it, by the spread of the scores over these."""
     difference = score.sel(run=best, drop=True) - score.sel(run=list(rivals))
-    size = np.abs(difference.mean("topic"))
+    size = abs(difference.mean("topic"))
     closest = rivals[int((size / difference.std("topic", ddof=1)).fillna(0.0).argmin("run"))]
     number, apart = int(difference.sel(run=closest).notnull().sum()), float(size.sel(run=closest))
     longer = np.unique(np.geomspace(number, MOST_TIMES * number, 60).round().astype(int))[1:]

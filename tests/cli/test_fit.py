@@ -131,6 +131,26 @@ def test_plots_are_written_beside_the_fit_and_the_table_goes_to_stdout(command, 
     assert all("the judgments contradict the model's predictions" in line for line in warned)
 
 
+def test_the_picture_of_the_scores_has_the_intervals_of_the_table(command, sampled, monkeypatch):
+    drawn, draw = [], be.plots.plot_intervals
+
+    def kept(*given, **options):
+        ax = draw(*given, **options)
+        names = [label.get_text() for label in ax.get_yticklabels()]
+        bars = [bar[:, 0] for bar in ax.collections[0].get_segments()]
+        drawn.append(dict(zip(names, bars, strict=True)))
+        return ax
+
+    monkeypatch.setattr(be.plots, "plot_intervals", kept)
+    for words in ([], ["--posterior-only"]):
+        code, _, err = fitted(command, sampled, "--design", sampled / "design.nc", *QUICK, *words)
+        assert code == 0, err
+        rows = pd.read_csv(sampled / "out" / "scores.csv")
+        for row in rows.itertuples():
+            np.testing.assert_allclose(drawn[-1][row.run], [row.lower, row.upper], atol=1e-6)
+    assert len(drawn) == 2 and not np.allclose(drawn[0]["a"], drawn[1]["a"])
+
+
 def test_without_a_design_the_judged_documents_are_the_frame_with_a_note(command, sampled):
     words = [*QUICK, "--format", "json"]
     code, out, err = fitted(command, sampled, *words)

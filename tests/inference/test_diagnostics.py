@@ -79,6 +79,17 @@ def test_an_approximation_has_no_plots_of_chains(model, tmp_path):
     assert written(paths) == names
 
 
+def test_priors_are_drawn_from_thousands_of_draws(model, tmp_path, monkeypatch):
+    drawn, draw = [], az.plot_prior_posterior
+    kept = lambda both, **options: drawn.append(both) or draw(both, **options)  # noqa: E731
+    monkeypatch.setattr(az, "plot_prior_posterior", kept)
+    fitted = be.fit(model, approximation="laplace", draws=100, random_seed=1)
+    be.diagnostic_plots(fitted, tmp_path, model=model, random_seed=1)
+    (both,) = drawn
+    assert both["prior"].sizes["draw"] == 5000
+    assert set(both["prior"].data_vars) == set(both["posterior"].data_vars)
+
+
 def test_grades_are_calibrated_step_by_step(sampled, tmp_path):
     model = be.models.grade_model(sampled)
     fitted = handmade_fit(model).isel(draw=slice(0, 200))

@@ -94,7 +94,7 @@ def test_groups_of_a_kind_that_share_no_document_add_up_to_all(sampled, fitted, 
 def test_a_run_stands_for_its_first_ten_ranks(sampled, fitted):
     found = predicted_judgments(fitted, sampled)
     label = sampled["run"].to_numpy()[2]
-    row = found.isel(group=np.flatnonzero(found["label"] == f"run {label}"))
+    row = found.isel(group=np.flatnonzero(found["label"] == label))
     top = sampled["rankings/ranking"].to_numpy()[2, :, :10].ravel()
     grade = sampled["judgments/grade"].to_numpy()[top]
     probability = sampled["design/inclusion_probability"].to_numpy()[top]
