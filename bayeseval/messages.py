@@ -3,12 +3,20 @@
 Warnings that the command line and the report phrase themselves are here, as nothing loads numpy.
 """
 
+import os
+import warnings
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Self
 
+PACKAGE = os.path.join(os.path.dirname(__file__), "")  # the folder of the package
 SHOWN = 5e-4  # from which on a share is more than 0.000
 LONGEST = 30  # label in a picture, in characters
+
+
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """Warn of something at the line of the user's code that called the package."""
+    warnings.warn(message, category, skip_file_prefixes=(PACKAGE,))
 
 
 class TopicsUnranked(UserWarning):

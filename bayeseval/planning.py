@@ -40,7 +40,7 @@ from bayeseval.experiments.replicate import CHUNK, scored_samples
 from bayeseval.experiments.worlds import posterior_worlds
 from bayeseval.frame.frame import Frame
 from bayeseval.measures.names import parse_measures
-from bayeseval.messages import Message, Option
+from bayeseval.messages import Message, Option, warn
 from bayeseval.posterior.modelled import check_modelled
 from bayeseval.processors import check_executor, in_chunks
 from bayeseval.rankings.comparisons import compare_draws
@@ -145,8 +145,7 @@ def plan(
         refuse_options_of_collections(measures, **asked, anytime=anytime or None)
         return _of_scores(collection_or_scores, n_topics, half_width, ci_prob)
     collection = collection_or_scores
-    estimator = estimator or "dyn"
-    _check_request(collection, estimator, fitted)
+    estimator = _check_request(collection, estimator or "dyn", fitted)
     check_option(population=population)
     parsed = parse_measures(measures, relevance_level=relevance_level)
     summed, listed = summed_and_listed(parsed)
@@ -154,7 +153,7 @@ def plan(
     if anytime and (population == "topics" or listed):
         raise ValueError(ONE_LOOK)
     if listed:
-        warnings.warn(alone(listed), stacklevel=2)
+        warn(alone(listed))
     check_ci_prob(ci_prob)
     check_whole_numbers(0, random_seed=random_seed)
     check_whole_numbers(1, n_simulations=n_simulations)
@@ -168,8 +167,8 @@ def plan(
     with topics_said(), warnings.catch_warnings():
         if "design" in collection.children:  # a world of a model is unlike the pilot's
             warnings.simplefilter("ignore", CountsMisfit)
-        several = population == "sample" and collection.sizes["run"] > 1
-        mean = _mean_errors(request, budgets, summed, listed, several, (executor, keep))
+        pairs = population == "sample" and collection.sizes["run"] > 1
+        mean = _mean_errors(request, budgets, summed, listed, pairs, (executor, keep))
     if "design" not in collection.children:
         _warn_complete(collection, judged, mean["half"].to_numpy(), budgets)
     mean = mean.sel(measure=[measure.label for measure in parsed])
@@ -177,9 +176,8 @@ def plan(
     if anytime:
         result["length_ratio"] = mean["length_ratio"]
     attrs = {"estimator": estimator, "population": population, "ci_prob": ci_prob}
-    attrs |= {"n_worlds": len(request.worlds), "n_samples": request.n_samples}
-    attrs |= {"seed": int(random_seed)} | ({"anytime": 1} if anytime else {})
-    attrs |= {} if half_width is None else {"half_width": float(half_width)}
+    attrs |= {"n_samples": request.n_samples, "n_worlds": len(request.worlds)}
+    attrs |= {"seed": request.seed} | ({"anytime": 1} if anytime else {})
     return result.assign_coords(run_coords(collection)).assign_attrs(attrs)
 
 
@@ -193,7 +191,7 @@ def _of_topics(
     result["judgments"] = mean["judgments"] / scale
     if half_width is not None:
         needed = _budget_needed(result["half_width"], mean["judgments"] / n_here, half_width)
-        result["budget_needed"] = needed
+        result = result.assign(budget_needed=needed).assign_attrs(half_width=float(half_width))
     return result
 
 
@@ -248,8 +246,8 @@ def _increasing(name: str, numbers: int | Sequence[int] | None) -> list[int]:
     return sorted({int(number) for number in numbers})
 
 
-def _check_request(collection: xr.DataTree, estimator: str, fitted: xr.DataTree | None) -> None:
-    """Refuse at once a request that would fail later."""
+def _check_request(collection: xr.DataTree, estimator: str, fitted: xr.DataTree | None) -> str:
+    """The estimator, after refusing at once a request that would fail later."""
     check_collection(collection, "rankings", "judgments")
     check_one_sample(collection, "a plan is made from one sample")
     if Frame.of(collection).lists_sampled_alone:
@@ -266,6 +264,7 @@ def _check_request(collection: xr.DataTree, estimator: str, fitted: xr.DataTree 
         raise ValueError(
             f"a plan is for samples to come, by {' or '.join(HAS_COVARIANCE)}, not '{estimator}'"
         )
+    return estimator
 
 
 def _judged_topics(collection: xr.DataTree, population: str) -> NDArray[np.str_]:
@@ -280,8 +279,8 @@ def _judged_topics(collection: xr.DataTree, population: str) -> NDArray[np.str_]
         check_several_topics(int(judged.sum()))
     if not judged.all():
         text = without_judgment(names[~judged], int(judged.sum()))
-        warnings.warn(text, TopicsUnjudged, stacklevel=3)
-    warn_unranked(collection, frame.rankings, judged, stacklevel=4)
+        warn(text, TopicsUnjudged)
+    warn_unranked(collection, frame.rankings, judged)
     return names[judged]
 
 
@@ -297,7 +296,7 @@ def _warn_complete(
     known = collection["judgments/grade"].notnull().to_numpy()[np.unique(pair[pair >= 0])]
     if known.mean() >= 0.5 or not (half <= ROUNDING).all():
         return
-    warnings.warn(
+    warn(
         Message(
             f"no plan: {known.mean():.0%} of the retrieved documents are judged, and as "
             "judgments without a design count as complete, samples of "
@@ -306,7 +305,6 @@ def _warn_complete(
             Option("design", text="be.attach_judgments"),
             ")",
         ),
-        stacklevel=3,
     )
 
 

@@ -1,6 +1,5 @@
 """The two algorithms of Webber and Park (2009): the bias of an unpooled run, and its error."""
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayeseval.adjustment.pool import Pool, rescored
 from bayeseval.collection.choices import check_whole_numbers, generator
+from bayeseval.messages import warn
 from bayeseval.progress import track
 from bayeseval.rounding import settled
 from bayeseval.uncertainty import interval
@@ -84,9 +84,8 @@ def adjust_by_topics(
 
     References
     ----------
-    W. Webber and L. A. F. Park, "Score adjustment for correction of pooling bias", SIGIR 2009,
-    section 3.2, doi:10.1145/1571941.1572018. J. N. K. Rao and C. F. J. Wu, "Resampling inference
-    with complex survey data", JASA 83 (1988), for the scale of the bootstrap.
+    Webber and Park (2009), section 3.2, doi:10.1145/1571941.1572018. Rao and Wu, "Resampling
+    inference with complex survey data", JASA 83 (1988), for the scale of the bootstrap.
 
     Examples
     --------
@@ -104,11 +103,10 @@ def adjust_by_topics(
     unseen = no_spread(result["topic_deviation"], unadjusted)
     unseen &= result["n_common"] < result["n_topics"]
     if unseen.any():
-        warnings.warn(
+        warn(
             f"{int(unseen.sum())} of {unseen.size} mean scores have the same difference on all "
             "common topics, so that the error of the adjustment is not known (NaN); name more "
             "common topics",
-            stacklevel=2,
         )
     return without_errors(result, unseen)
 

@@ -29,7 +29,7 @@ from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.table import SUMS, names_of
-from bayeseval.messages import Message, Option
+from bayeseval.messages import Message, Option, warn
 from bayeseval.trec.frames import checked_frame
 
 # A share of unjudged documents in the pool, from which on algorithm 1 warns. Pools of real
@@ -310,9 +310,9 @@ def _warn_topics(collection: xr.DataTree, missing_topics: str) -> None:
         raise ValueError("no topic of the collection has a judgment")
     if (count == 0).any():
         text = without_judgment(topics[count == 0], int((count > 0).sum()))
-        warnings.warn(text, stacklevel=3)
+        warn(text)
     if missing_topics == "zero":
-        warn_unranked(collection, Rankings.of(collection), count > 0, stacklevel=4)
+        warn_unranked(collection, Rankings.of(collection), count > 0)
 
 
 def _informed_runs(
@@ -361,7 +361,7 @@ def _warn_no_spread(unseen: xr.DataArray, base: str) -> None:
     of_run = unseen.any("measure")
     first = of_run["run"].to_numpy()[int(np.argmax(of_run.to_numpy()))]
     other = ["take ", Option("base", "condensed"), ", whose biases differ more, "]
-    warnings.warn(
+    warn(
         Message(
             f"the adjustment has no error for {int(of_run.sum())} of the {of_run.size} unpooled "
             f"runs by some measure, the first is '{first}': its bias is the same on all common "
@@ -370,7 +370,6 @@ def _warn_no_spread(unseen: xr.DataArray, base: str) -> None:
             *(other if base == "nonrelevant" else []),
             "or judge a random sample of the documents",
         ),
-        stacklevel=3,
     )
 
 
@@ -393,12 +392,11 @@ def _warn_unjudged_documents(
             f", and has no error for {int((~informed).sum())} of the runs, of which nothing was "
             f"judged there beyond the pool, the first is '{runs[~informed.values][0]}'"
         )
-    warnings.warn(
+    warn(
         f"{int(missing.sum())} documents that unpooled runs return to depth {pool_depth} on the "
         f"common topics have no judgment and count as non-relevant, {int(missing.max())} of them "
         f"of run '{runs[int(missing.argmax())]}'; the adjustment assumes that no such "
         f"document is relevant{unknown}",
-        stacklevel=3,
     )
 
 
@@ -415,14 +413,13 @@ def _warn_shallow_pool(collection: xr.DataTree, pool: Pool, seen, pool_depth: in
     deepest = "not even at rank 1 are they judged for the most part"
     if depth:
         deepest = f"they are judged for the most part down to depth {depth}, the "
-    warnings.warn(
+    warn(
         Message(
             f"{int(missing.sum())} of {int(returned.sum())} documents that pooled runs return to "
             f"depth {pool_depth}, counted for each run, have no judgment and count as "
             f"non-relevant, which hides bias; {deepest}",
             *([Option("pool_depth"), " to give"] if depth else []),
         ),
-        stacklevel=3,
     )
 
 
@@ -434,9 +431,8 @@ def _warn_fully_judged(collection: xr.DataTree, pool: Pool, seen, pool_depth: in
     full = _holds(top, judged & seen).all(axis=(1, 2)) & (top >= 0).any(axis=(1, 2))
     if full.any():
         first = collection["run"].to_numpy()[pool.unpooled_runs[int(full.argmax())]]
-        warnings.warn(
+        warn(
             f"every document that {int(full.sum())} of the unpooled runs return to depth "
             f"{pool_depth} is judged, the first such run is '{first}': plain scores (be.evaluate) "
             "need no adjusting, and adjusted ones can lie beyond them",
-            stacklevel=3,
         )

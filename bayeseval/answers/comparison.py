@@ -28,7 +28,7 @@ from bayeseval.evaluation import (
 )
 from bayeseval.evaluation.topic_groups import Groups, members
 from bayeseval.measures.names import parse_measures
-from bayeseval.messages import counted
+from bayeseval.messages import counted, warn
 from bayeseval.rankings.comparisons import (
     PRIORS,
     compare_draws,
@@ -161,6 +161,8 @@ def compare(
         every, pairs, all_pairs, random_seed, **of_draws, anytime=anytime,
         topic_groups=topic_groups, **tests,
     )  # fmt: skip
+    if estimator == "assumed":
+        _warn_reversible(result)
     if not anytime or not (reference or pair) or isinstance(source, xr.Dataset):
         return result
     limit = 0.0 if equivalence is None else result["equivalence"]
@@ -328,13 +330,35 @@ def _warn_no_spread(found: xr.Dataset, estimate: Floats, error: Floats) -> None:
         return
     measure, comparison = np.argwhere(unseen)[0]
     first = found.isel(measure=measure, comparison=comparison)
-    warnings.warn(
+    warn(
         f"topics show no spread, and so no error, of {int(unseen.sum())} of "
         f"{counted(unseen.size, 'difference')}, the first is {first['measure'].item()} of "
         f"'{first['run_a'].item()}' and '{first['run_b'].item()}' over "
         f"{first['n_topics'].item()} topics: interval, probability and p values (but for Tukey's) "
         "are not to be relied on; take more topics",
-        stacklevel=3,
+    )
+
+
+def _warn_reversible(found: xr.Dataset) -> None:
+    """Warn where unjudged documents, which count as non-relevant, could reverse a difference."""
+    estimate, first, second = (
+        found[name].transpose(*DIMS).to_numpy()
+        for name in ("estimate", "outside_weight_a", "outside_weight_b")
+    )
+    beyond = second - first - estimate
+    reversible = np.where(estimate > 0, beyond, -beyond) > 1e-9  # rounding of scores
+    places = np.argwhere(reversible & (estimate != 0.0))
+    if not len(places):
+        return
+    measure, comparison = places[0]
+    one = found.isel(measure=measure, comparison=comparison)
+    warn(
+        f"{len(places)} of {counted(estimate.size, 'comparison')} may be reversed by documents "
+        "that nobody judged and that count as non-relevant: the run that scores lower has more of "
+        f"them, by more than the difference; the first is {one['measure'].item()} of "
+        f"{one['run_a'].item()} and {one['run_b'].item()}, difference "
+        f"{one['estimate'].item():z.4f}, weights on unjudged documents "
+        f"{one['outside_weight_a'].item():.3f} and {one['outside_weight_b'].item():.3f}"
     )
 
 
@@ -376,10 +400,9 @@ def _by_permutation(
                 units, (place[first[both]], place[second[both]]), **options
             )
     if n_left_out:
-        warnings.warn(
+        warn(
             f"Tukey's test is made without {counted(n_left_out, 'run')} with too few topics in "
             "common with the others (less than half): their p values by it are NaN",
-            stacklevel=4,
         )
     return result
 

@@ -1,6 +1,5 @@
 """Mean scores of runs with intervals, by any estimator or by design and model combined."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -20,7 +19,7 @@ from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.table import BY_RELEVANCE, SUMS
-from bayeseval.messages import Message, Option
+from bayeseval.messages import Message, Option, warn
 from bayeseval.posterior.modelled import fitted_runs, scored_by_relevance
 from bayeseval.tidy import with_topics
 
@@ -275,11 +274,9 @@ def _combined(
         asked = {**options, "ci_prob": over["ci_prob"]}
         mean = means_with_covariance(collection, summed, estimator="dyn", **asked)
     if listed:
-        warnings.warn(alone(listed), stacklevel=4)
+        warn(alone(listed))
     names = [measure.label for measure in parsed]
     found = Combination.of(collection, mean, names, **options, **over, **fitting)
     if found.contradiction:
-        warnings.warn(
-            f"{found.contradiction}; the intervals of dyn do not rest on it", stacklevel=4
-        )
+        warn(f"{found.contradiction}; the intervals of dyn do not rest on it")
     return found.scores, found.by_topic

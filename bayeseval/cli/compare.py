@@ -1,7 +1,6 @@
 """`bayeseval compare`: whether one run is better than another."""
 
 import math
-import warnings
 from typing import Annotated, Any
 
 import typer
@@ -44,6 +43,18 @@ COLUMNS = ["run_a", "run_b", "measure", "estimator", "estimate", "standard_error
 COLUMNS += ["lower", "upper", "probability_better", "standardised"]
 COLUMNS += ["p_value", "p_holm", "p_tukey", "outside_weight_a", "outside_weight_b"]
 EQUIVALENCE = ["probability_equivalent", "p_equivalence", "equivalent"]
+FailIfWorse = Annotated[
+    bool,
+    typer.Option(
+        "--fail-if-worse",
+        help="Exit code 3 if a run is worse than the --reference, or A of --pair than B: if "
+        "its interval lies below 0, or below minus --equivalence. Of many comparisons some "
+        "fail by chance: raise --ci-prob. Combined intervals are valid on average over runs, "
+        "those of dyn for each. With --anytime it may be asked often: 0 if every interval lies "
+        "above that limit (a run as good as the reference needs --equivalence), 3 worse, 2 not "
+        "yet known.",
+    ),
+]
 
 
 @grouped
@@ -67,18 +78,7 @@ def compare(
     equivalence: Annotated[
         float | None, typer.Option(help="Largest difference of no practical importance.")
     ] = None,
-    fail_if_worse: Annotated[
-        bool,
-        typer.Option(
-            "--fail-if-worse",
-            help="Exit code 3 if a run is worse than the --reference, or A of --pair than B: if "
-            "its interval lies below 0, or below minus --equivalence. Of many comparisons some "
-            "fail by chance: raise --ci-prob. Combined intervals are valid on average over runs, "
-            "those of dyn for each. With --anytime it may be asked often: 0 if every interval lies "
-            "above that limit (a run as good as the reference needs --equivalence), 3 worse, 2 not "
-            "yet known.",
-        ),
-    ] = False,
+    fail_if_worse: FailIfWorse = False,
     format: option.TidyFormat = None,
     output: option.OutputFile = None,
 ) -> None:
@@ -117,8 +117,6 @@ def compare(
     rows = be.to_frame(pairs).assign(estimator=pairs.attrs["estimator"]).reindex(columns=columns)
     if "more_judgments" in rows:
         rows = rows.astype({"more_judgments": "Int64"})
-    if pairs.attrs["estimator"] == "assumed":
-        _warn_reversible(rows)
     write_result(as_rows(rows, about(pairs), written, _table), output)
     if fail_if_worse:
         _fail_if_worse(rows, equivalence or 0.0, anytime=estimated.anytime)
@@ -167,25 +165,6 @@ def _note_errors(pairs: Dataset, n_runs: int) -> None:
             "and 2 runs are one pair: it is mostly what is assumed beforehand, and less sure than "
             "the interval"
         )
-
-
-def _warn_reversible(rows: DataFrame) -> None:
-    """Warn where unjudged documents, which count as non-relevant, could reverse a difference."""
-    estimate = rows["estimate"]
-    beyond = rows["outside_weight_b"] - rows["outside_weight_a"] - estimate
-    reversible = beyond.where(estimate > 0, -beyond) > 1e-9  # rounding of scores
-    affected = rows.loc[reversible & (estimate != 0.0)]
-    if affected.empty:
-        return
-    first = affected.iloc[0]
-    warnings.warn(
-        f"{len(affected)} of {counted(len(rows), 'comparison')} may be reversed by documents that "
-        "nobody judged and that count as non-relevant: the run that scores lower has more of them, "
-        f"by more than the difference; the first is {first['measure']} of {first['run_a']} and "
-        f"{first['run_b']}, difference {first['estimate']:z.4f}, weights on unjudged documents "
-        f"{first['outside_weight_a']:.3f} and {first['outside_weight_b']:.3f}",
-        stacklevel=2,
-    )
 
 
 def _fail_if_worse(rows: DataFrame, margin: float, *, anytime: bool) -> None:

@@ -157,10 +157,8 @@ def fit(
     collection = judged_collection(qrels, runs, judged, depth)
     asked = {"measures": measure, "population": population}
     about = {"ci_prob": ci_prob, "relevance_level": relevance_level, "format": format}
-    made = _model(collection, model, judged, pool_depth, depth, asked | about)
     nuts = nuts or model == "urn"
-    if nuts:
-        _check_something_to_draw(made, collection, asked)
+    made = _model(collection, model, judged, pool_depth, depth, nuts, asked, about)
     fitted = _fitted(made, draws, nuts, seed)
     post = be.posterior_scores(fitted, collection, **asked, random_seed=seed)
     wider = population == "sample"
@@ -169,12 +167,19 @@ def fit(
 
 
 def _model(
-    collection: DataTree, model: str, judged: Judged, pool_depth, depth, request: dict[str, Any]
+    collection: DataTree,
+    model: str,
+    judged: Judged,
+    pool_depth: int | None,
+    depth: int | None,
+    nuts: bool,
+    asked: dict[str, Any],
+    about: dict[str, Any],
 ):
     """The model, with notes on what it is fitted to; what would fail later is refused."""
     from bayeseval.posterior.modelled import modelled_measures
 
-    measures, level = request["measures"], request["relevance_level"]
+    measures, level = asked["measures"], about["relevance_level"]
     if model == "relevance":  # which has no more grades than these
         modelled_measures(measures, level, collection)
     if deeper := cut_measures(collection, measures, depth):
@@ -186,9 +191,15 @@ def _model(
     with working("making the model"):
         known = list(label_files(judged.labels)), level, pool_depth
         made = MODELS[model].make(collection, *known)
-        check_combined(collection, request)
+        filled = _filled_weight(made, collection, asked) if nuts else None
+        check_combined(collection, asked | about)
     note_model(made, collection, depth, pool_depth)
     note_missing_topics(collection)
+    if filled == 0.0:
+        note(
+            "every document that counts is judged or outside the urns: nothing is left to draw, "
+            "and evaluate --estimator assumed gives the same scores at once"
+        )
     return made
 
 
@@ -241,20 +252,16 @@ def _check_options(
         )
 
 
-def _check_something_to_draw(made, collection: DataTree, asked: dict[str, Any]) -> None:
-    """Refuse before minutes of sampling what has no scores, by a draw of the prior.
+def _filled_weight(made, collection: DataTree, asked: dict[str, Any]) -> float | None:
+    """Largest weight on ranks that urns fill, by a draw of the prior; None for other models.
 
-    A note says where urns have no rank to fill.
+    What has no scores is refused here, before minutes of sampling.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         prior = be.inference.prior_fit(made, draws=1, random_seed=1)
         weight = be.posterior_scores(prior, collection, **asked, random_seed=1).get("filled_weight")
-    if weight is not None and float(weight.max()) == 0.0:
-        note(
-            "every document that counts is judged or outside the urns: nothing is left to draw, "
-            "and evaluate --estimator assumed gives the same scores at once"
-        )
+    return None if weight is None else float(weight.max())
 
 
 def _fitted(made, draws: int, nuts: bool, seed: int) -> DataTree:

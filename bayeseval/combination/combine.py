@@ -41,16 +41,14 @@ def combine(
     restricted to [0, 1] where the measure is. v is the variance on which the design's 90 % interval
     rests, widened for its degrees of freedom (c where it is 0), and
     :math:`\kappa = \min(c / v, .95)`. The estimate is the posterior mean: near m where d agrees
-    with it, near d where it does not. Where the model makes no errors of its own,
-    :math:`\tau = w = 0`, it is m with variance c. The variance of the model's own errors is
+    with it, near d where it does not. The variance of the model's own errors is
     :math:`\tau^2 = a^2 c + \min(b^2 v, \tau_1^2)`. The four constants a (``near_ratio``), b
     (``design_ratio``), :math:`\tau_1` (``far_sd``) and w (``far_weight``) were learned on other
     collections, for runs that the model was fitted to and for new runs.
 
     What is random: the sample, and the true scores of runs like those that the constants were
-    learned from; 90 % of the intervals cover the true score on average over such runs. For a single
-    run on which the model errs by about :math:`\tau_1 / 4` it is less. What breaks it: a model that
-    errs more than on those collections, or in the same way for all runs.
+    learned from; 90 % of the intervals cover the true score on average over such runs, fewer for a
+    single one. What breaks it: a model that errs more than on those collections.
 
     Parameters
     ----------
@@ -64,10 +62,9 @@ def combine(
     population : {"sample", "topics"}
         These topics, or the population that they represent, which adds the variance over topics
         that the model's posterior expects: ``post`` has scores per topic then (``over=None``).
-    topic_groups : mapping of topic to group, optional
-    constants : mapping of group to mapping, optional
-        Other ``near_ratio``, ``design_ratio``, ``far_sd`` and ``far_weight`` of the groups
-        "contributed" (the model was fitted to the run) and "new".
+    topic_groups, constants : mapping, optional
+        Group of every topic, for the population; other ``near_ratio``, ``design_ratio``, ``far_sd``
+        and ``far_weight`` of the runs "contributed" (the model was fitted to them) and "new".
 
     Returns
     -------

@@ -110,9 +110,7 @@ def dynamic_stage(
         Strata and stages per topic, at most; small budgets and small frames have fewer.
     aim : {"dyn", "stat", "relevant"}
         Purpose of the order, see above.
-    frame : {"retrieved", "judged"} or bool DataArray (pair,)
-        Pairs that can be judged.
-    pool_depth, runs
+    frame, pool_depth, runs
         As for :func:`pps_strata`.
     relevance_level : int
         Least grade that counts as relevant to the regression.

@@ -70,8 +70,7 @@ def pps_strata(
 
     References
     ----------
-    G. V. Cormack and M. R. Grossman, "Unbiased low-variance estimators for precision and related
-    information retrieval effectiveness measures", SIGIR 2019, section 4,
+    Cormack and Grossman, "Unbiased low-variance estimators for precision", SIGIR 2019, section 4,
     doi:10.1145/3331184.3331355.
 
     Examples

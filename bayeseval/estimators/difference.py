@@ -1,7 +1,5 @@
 """The difference estimator, ``dyn``, and that of Horvitz and Thompson, ``stat``."""
 
-import warnings
-
 import numpy as np
 import xarray as xr
 
@@ -9,7 +7,7 @@ from bayeseval.collection.schema import label_names, predictor_columns, warn_of_
 from bayeseval.estimators.counts import CountModel
 from bayeseval.estimators.relevance import EstimatedRelevance, check_no_predictor
 from bayeseval.frame.frame import Frame
-from bayeseval.messages import Message, Option
+from bayeseval.messages import Message, Option, warn
 from bayeseval.predictors import predicted_relevance
 from bayeseval.predictors.registry import name_and_argument
 
@@ -125,11 +123,10 @@ def counts_of_topics(frame: Frame, denominator: str, random_seed: int) -> CountM
             )
         except ValueError:  # of contributing_runs
             reason = "no run contributed to the frame, so its documents have no fused rank"
-    warnings.warn(
+    warn(
         "numbers of relevant documents are estimated from each topic's own sample "
         f"(denominator 'topic'), because {reason}; intervals of AP, nDCG, R@k and Rprec are too "
         "short where few documents are relevant",
-        stacklevel=2,
     )
     return None
 
@@ -153,18 +150,17 @@ def _warn_of_raw_labels(column: str) -> None:
         Option("predictor", "pooled", f"predictor=('pooled', '{column}')"),
         ", the default, learns what they are worth",
     )
-    warnings.warn(text, stacklevel=2)
+    warn(text)
 
 
 def _warn_of_later_stages(collection: xr.DataTree) -> None:
     """Say that an M that learns from the sample sees strata that follow from the sample."""
     design = collection["design"]
     if "stratum_stage" in design and design["stratum_stage"].max() > 0:
-        warnings.warn(
+        warn(
             "the prediction learns from later stages, whose strata follow the sample; for an "
             "exactly unbiased estimate use predictor=('external', 'dynamic_sampling') with "
             "be.designs.with_stage_predictions",
-            stacklevel=2,
         )
 
 

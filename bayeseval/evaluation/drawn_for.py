@@ -1,6 +1,5 @@
 """Measures that err more because the sample was drawn for other measures."""
 
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,6 +10,7 @@ from bayeseval.designs.sizes import Shares, chance, squared_weights
 from bayeseval.frame.frame import Frame
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.table import SUMS
+from bayeseval.messages import warn
 from bayeseval.rounding import ratio
 
 LARGE = 1.5  # error, by that of a sample drawn for the measure, from which on a warning is due
@@ -21,7 +21,7 @@ class DrawnForOthers(UserWarning):
     """Measures that err much more than by a sample that is drawn for them."""
 
 
-def warn_drawn_for_others(frame: Frame, measures: list[Measure], *, stacklevel: int) -> None:
+def warn_drawn_for_others(frame: Frame, measures: list[Measure]) -> None:
     """Warn of measures whose error is much larger because an order is for other measures."""
     design, runs = frame.collection.children.get("design"), frame.collection["run"].to_numpy()
     parameters = design_parameters(design)
@@ -37,11 +37,10 @@ def warn_drawn_for_others(frame: Frame, measures: list[Measure], *, stacklevel: 
     large = [f"{one.label} about {ratio:.1f} times" for one, ratio in ratios if ratio >= LARGE]
     if large:
         text = ", ".join(large).replace(" about", " errs about", 1)
-        warnings.warn(
+        warn(
             f"the sample was drawn for {', '.join(drawn_for)}; {text} as much as by a sample "
             "drawn for it",
             DrawnForOthers,
-            stacklevel=stacklevel + 1,
         )
 
 

@@ -90,10 +90,8 @@ def label_agreement(
 
     References
     ----------
-    Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological
-    Measurement 20 (1960), doi:10.1177/001316446002000104. Korn and Graubard, "Confidence intervals
-    for proportions with small expected number of positive counts estimated from survey data",
-    Survey Methodology 24 (1998).
+    Cohen (1960), doi:10.1177/001316446002000104. Korn and Graubard, "Confidence intervals for
+    proportions", Survey Methodology 24 (1998).
 
     Examples
     --------

@@ -1,7 +1,5 @@
 """Mean scores over topics."""
 
-import warnings
-
 import numpy as np
 import xarray as xr
 
@@ -15,7 +13,7 @@ from bayeseval.evaluation.topic_groups import (
     variance_of_groups,
     warn_of_groups,
 )
-from bayeseval.messages import counted
+from bayeseval.messages import counted, warn
 from bayeseval.rounding import ROUNDING
 from bayeseval.uncertainty import (
     PREDICTED_FREEDOM,
@@ -152,12 +150,11 @@ def warn_no_spread(mean: xr.DataArray, error: xr.DataArray, n_topics: xr.DataArr
     first = np.argwhere(alike.to_numpy())[0]
     one = mean.isel(dict(zip(mean.dims, first, strict=True)))
     named = [str(one[name].item()) for name in ("measure", "run") if name in one.coords]
-    warnings.warn(
+    warn(
         f"topics show no spread, and so no error, of {int(alike.sum())} of "
         f"{counted(alike.size, 'mean')}, the first is {' of run '.join(named)} with "
         f"{float(one):.4g} on each of {int(n_topics.max())} topics: its interval has no length and "
         "is not to be relied on; take more topics",
-        stacklevel=3,
     )
 
 

@@ -1,6 +1,5 @@
 """What an evaluation works on: measures, relevance and the runs' rankings, topic by topic."""
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -36,7 +35,7 @@ from bayeseval.frame.sample import grade_scale
 from bayeseval.measures.measure import Measure, described_gains
 from bayeseval.measures.names import by_inf, parse_measures
 from bayeseval.measures.scores import rank_weight
-from bayeseval.messages import Message, Option
+from bayeseval.messages import Message, Option, warn
 
 BLOCK = 4_000_000  # ranks that are scored at once
 MANY = 50  # judged documents of which hardly all are relevant
@@ -47,6 +46,14 @@ OPTIONS = {
     "population": ("sample", "topics"),
     "denominator": ("counts", "topic"),
 }
+
+
+def _check_denominator(denominator: str, estimator: str) -> None:
+    check_option(denominator=denominator)
+    if denominator != "counts" and estimator not in HAS_COVARIANCE:
+        named = Option("denominator", denominator)
+        why = f" goes with {' or '.join(HAS_COVARIANCE)}; '{estimator}' has no such choice"
+        raise ValueError(Message(named, why))
 
 
 def reading_labels(predictor, labels: str | Sequence[str] | None):
@@ -103,35 +110,24 @@ class Problem:
         check_estimator(collection, estimator)
         check_estimable(parsed, estimator, grades)
         _warn_strata(collection, parsed)
-        check_option(denominator=denominator)
+        _check_denominator(denominator, estimator)
         predictor = reading_labels(predictor, labels)
-        if denominator != "counts" and estimator not in HAS_COVARIANCE:
-            raise ValueError(
-                Message(
-                    Option("denominator", denominator),
-                    f" goes with {' or '.join(HAS_COVARIANCE)}; '{estimator}' has no such choice",
-                )
-            )
         options = checked_options(estimator, estimator_options)
-        attrs = {
-            "estimator": estimator,
-            "predictor": described_predictor(collection, estimator, predictor),
-            "denominator": denominator,
-            "estimator_options": described_options(estimator, estimator_options),
-            "relevance_level": relevance_level,
-            "gain": described_gains(parsed),
-        } | origin(collection)
+        attrs = {"estimator": estimator, "denominator": denominator}
+        attrs |= {"predictor": described_predictor(collection, estimator, predictor)}
+        attrs |= {"estimator_options": described_options(estimator, estimator_options)}
+        attrs |= {"relevance_level": relevance_level, "gain": described_gains(parsed)}
+        attrs |= origin(collection)
         row = ESTIMATORS[estimator]
         random = row.schemes is not None
         if estimator in HAS_COVARIANCE:
             design = collection["design"].to_dataset()
             attrs |= {"information": information(design)} if is_order(design) else {}
-        if random:
-            warn_all_alike(collection, parsed)
         frame = Frame.drawn_from(collection) if random else Frame.judged(collection)
         if random:
+            warn_all_alike(collection, parsed)
             _warn_cut(frame, parsed)
-            warn_drawn_for_others(frame, parsed, stacklevel=3)
+            warn_drawn_for_others(frame, parsed)
         if row.relevance is None:
             check_no_predictor(estimator, predictor)
             assert row.lists is not None
@@ -260,10 +256,9 @@ def _warn_level(collection: xr.DataTree, measures: list[Measure]) -> None:
     highest = grade[~np.isnan(grade)].max(initial=1.0)
     for measure in measures:
         if not measure.graded and measure.relevance_level > highest:
-            warnings.warn(
+            warn(
                 f"{measure.label} counts documents of grade {measure.relevance_level} or more, and "
                 f"no judged document has one; the highest is {highest:g}",
-                stacklevel=4,
             )
             return
 
@@ -281,13 +276,12 @@ def _warn_strata(collection: xr.DataTree, measures: list[Measure]) -> None:
     np.maximum.at(highest, topic, known)
     if not (known < (1 - ROUNDING) * highest[topic]).any():
         return
-    warnings.warn(
+    warn(
         by_inf(
             "infAP takes the judged documents for a uniform sample of the pool, and looks neither "
             "at strata nor at probabilities, which differ here within topics; ",
             "xinfap",
         ),
-        stacklevel=4,
     )
 
 
@@ -296,11 +290,10 @@ def _warn_cut(frame: Frame, measures: list[Measure]) -> None:
     depth = design_parameters(frame.collection.children.get("design")).get("pool_depth")
     ratios = [measure.label for measure in measures if measure.kind == "ratio"]
     if ratios and depth is not None and frame.rankings.length.max(initial=0) > depth:
-        warnings.warn(
+        warn(
             f"{', '.join(ratios)}: relevant documents that no run has in its first {depth} ranks "
             "(pool_depth) could not be judged, and count for nothing: what is divided by is too "
             "small, and scores are off as far as there are such documents, mostly too high",
-            stacklevel=4,
         )
 
 
@@ -314,21 +307,19 @@ def warn_all_alike(collection: xr.DataTree, measures: list[Measure]) -> None:
     for measure in measures:
         level = 1 if measure.graded else measure.relevance_level
         if measure.gains is None and highest < level <= 1:  # higher ones are told as levels
-            warnings.warn(
+            warn(
                 f"none of {known.size} judged documents counts as relevant for {measure.label}: "
                 f"the highest grade is {highest:g}, and nothing separates the runs; if grades "
                 "were lost or are on another scale, mend the judgments",
-                stacklevel=4,
             )
             return
         if not measure.graded and 0 < measure.relevance_level <= lowest:
-            warnings.warn(
+            warn(
                 Message(
                     f"all {known.size} judged documents count as relevant for {measure.label}: the "
                     f"lowest grade is {lowest:g}; if that says not relevant, set ",
                     Option("relevance_level", int(lowest) + 1),
                     " (or rel= in the measure)",
                 ),
-                stacklevel=4,
             )
             return

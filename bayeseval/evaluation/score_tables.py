@@ -2,7 +2,6 @@
 
 import io
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from bayeseval.evaluation.topic_groups import Groups, members
 from bayeseval.measures.names import parse_measures
-from bayeseval.messages import Message, Option, counted, some_of
+from bayeseval.messages import Message, Option, counted, some_of, warn
 from bayeseval.trec.frames import ENTRY, LINE, SYNONYMS, as_numbers, as_pandas, as_text, described
 from bayeseval.trec.lines import blocks, check_text
 from bayeseval.trec.records import json_values, run_name
@@ -406,13 +405,12 @@ def _warn_lacking(estimate: xr.DataArray, consequence: str) -> None:
     number = lacking.any("measure").sum("topic").to_numpy()
     if number.any():
         worst = int(number.argmax())
-        warnings.warn(
+        warn(
             f"{int((number > 0).sum())} of {counted(number.size, 'run')} lack scores of topics "
             f"that others have, {counted(int(number.sum()), 'run-topic pair')} in all; run "
             f"{estimate['run'].to_numpy()[worst]} lacks most, {number[worst]} of "
             f"{counted(estimate.sizes['topic'], 'topic')}: these are left out of its means, and "
             f"{consequence}",
-            stacklevel=3,
         )
 
 

@@ -14,7 +14,7 @@ from bayeseval.evaluation.problem import Problem, check_option
 from bayeseval.evaluation.scored import scored
 from bayeseval.frame.independence import RunsFollowSample, warn_following
 from bayeseval.frame.rankings import Rankings
-from bayeseval.messages import Message, Option, TopicsUnranked, counted, some_of
+from bayeseval.messages import Message, Option, TopicsUnranked, counted, some_of, warn
 from bayeseval.uncertainty import interval, with_anticipated
 
 
@@ -93,12 +93,6 @@ def evaluate(
     ValueError
         Unknown measure or estimator; one that lacks its design, or has no such measure.
 
-    Warns
-    -----
-    UserWarning
-        Topics without judgments or documents; runs that follow the sample; a misfit of the counts;
-        measures that err more because the sample was drawn for others.
-
     References
     ----------
     Cormack and Grossman (2019), doi:10.1145/3331184.3331355.
@@ -154,21 +148,19 @@ def warn_of_topics_and_runs(problem: Problem, missing_topics: str = "zero") -> N
         raise ValueError("no topic of the collection has a judgment")
     if unjudged.size:
         text = without_judgment(unjudged, int(judged.sum()))
-        warnings.warn(text, TopicsUnjudged, stacklevel=4)
+        warn(text, TopicsUnjudged)
     if problem.random:
         warn_following(problem.frame)
     if missing_topics == "zero":
-        warn_unranked(problem.frame.collection, problem.frame.rankings, judged, stacklevel=4)
+        warn_unranked(problem.frame.collection, problem.frame.rankings, judged)
 
 
-def warn_unranked(
-    collection: xr.DataTree, rankings: Rankings, judged: NDArray[np.bool_], *, stacklevel: int = 3
-) -> None:
+def warn_unranked(collection: xr.DataTree, rankings: Rankings, judged: NDArray[np.bool_]) -> None:
     """Say once which judged topics (topic,) no run has documents for, since all score 0 there."""
     empty = judged & (rankings.length == 0).all(axis=0)
     if empty.any():
         text = without_documents(collection["topic"].to_numpy()[empty].tolist(), int(judged.sum()))
-        warnings.warn(text, TopicsUnranked, stacklevel=stacklevel)
+        warn(text, TopicsUnranked)
 
 
 @contextmanager
@@ -188,11 +180,10 @@ def _warn_without_score(problem: Problem, estimate: NDArray) -> None:
             lost = (np.isnan(scores) & ranked)[:, problem.judged_topic].any(axis=(0, 2))
             if lost.any():
                 names = problem.labels["topic"][problem.judged_topic][lost].tolist()
-                warnings.warn(
+                warn(
                     f"{measure.label} is not defined for {lost.sum()} of "
                     f"{counted(lost.size, 'topic')} ({some_of(names, 5)}), which are left out of "
                     "means",
-                    stacklevel=4,
                 )
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayeseval.messages import Message, Option, some_of
+from bayeseval.messages import Message, Option, some_of, warn
 
 FEWEST = 5  # groups that names of topics are taken to tell of, with two topics each in the mean
 LONGEST = 4  # last part of a name that numbers a topic within its group
@@ -130,7 +130,7 @@ def variance_of_groups(
     return variance.where(several), (topics**2 / square).where(several)
 
 
-def warn_of_groups(estimate: xr.DataArray, *, stacklevel: int = 4) -> None:
+def warn_of_groups(estimate: xr.DataArray) -> None:
     """Say that topics look like turns of groups, by their names, and that their scores do too.
 
     By their names they are numbered within groups (``31_2``); and by an analysis of variance half
@@ -149,7 +149,7 @@ def warn_of_groups(estimate: xr.DataArray, *, stacklevel: int = 4) -> None:
         warnings.simplefilter("ignore", RuntimeWarning)  # a measure without scores
         typical = np.nanmedian(chance, axis=axes) if axes else chance
     if (typical < SURE).any():
-        warnings.warn(
+        warn(
             Message(
                 f"by their names topics come in groups, such as {names[0]} of {parts[0][0]}, and "
                 "their scores go together there: intervals and p values for the population of "
@@ -157,7 +157,6 @@ def warn_of_groups(estimate: xr.DataArray, *, stacklevel: int = 4) -> None:
                 Option("topic_groups"),
                 " takes the groups for what is random",
             ),
-            stacklevel=stacklevel,
         )
 
 

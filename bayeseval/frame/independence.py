@@ -1,6 +1,5 @@
 """Runs whose rankings depend on the sample, though a design needs them fixed before the draw."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 from bayeseval.frame.features import discount
 from bayeseval.frame.frame import BY_CHANCE, Frame
 from bayeseval.frame.sample import Sample
-from bayeseval.messages import some_of
+from bayeseval.messages import some_of, warn
 
 
 class RunsFollowSample(UserWarning):
@@ -101,10 +100,10 @@ def _beyond(excess: float, spread: float, level: float) -> float:
     return z if -0.5 * z**2 / (1.0 + abs(z) / (3.0 * spread)) < level else 0.0
 
 
-def warn_following(frame: Frame, *, stacklevel: int = 3) -> None:
+def warn_following(frame: Frame) -> None:
     """Warn of runs that follow the sample."""
     if text := following(frame):
-        warnings.warn(text, RunsFollowSample, stacklevel=stacklevel)
+        warn(text, RunsFollowSample)
 
 
 def following(frame: Frame) -> str:

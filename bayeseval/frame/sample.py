@@ -1,7 +1,6 @@
 """A drawn sample as plain arrays: what predictors and estimators work on."""
 
 import json
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import topic_starts
 from bayeseval.collection.schema import check_parts, describe_pair, design_parameters
+from bayeseval.messages import warn
 
 CELLS = 1_000_000  # ranks of documents in runs that are looked at at once
 
@@ -206,5 +206,5 @@ def design_runs(collection: xr.DataTree) -> list[str] | None:
             else "none of the runs that the design was made from is in the collection; what dyn "
             "and models predict rests on other runs, and will differ from what those would say"
         )
-        warnings.warn(text, stacklevel=2)
+        warn(text)
     return present or None

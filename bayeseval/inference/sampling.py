@@ -7,13 +7,14 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 
 from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.inference.verdict import verdict, verdict_text
+from bayeseval.messages import warn
 from bayeseval.models.identity import added_and_missing, changed_parts
 from bayeseval.models.relevance.laplace import laplace
 from bayeseval.models.table import DOCUMENT_MODELS, kind_of
@@ -37,13 +38,10 @@ def fit(
     draws: int = 1000,
     tune: int = 1000,
     chains: int = 4,
-    cores: int | None = None,
     random_seed: int,
-    sampler: str = "nutpie",
-    approximation: str | None = None,
+    approximation: Literal["laplace"] | None = None,
     observed: Mapping[str, Any] | None = None,
-    options: Mapping[str, Any] | None = None,
-    progress: bool | None = None,
+    sample_kwargs: Mapping[str, Any] | None = None,
 ) -> xr.DataTree:
     """Posterior draws of a model by the no-U-turn sampler.
 
@@ -56,23 +54,18 @@ def fit(
         Such as :func:`bayeseval.models.relevance_model` makes; it is not changed.
     draws, tune, chains : int
         Draws that are kept and steps of adaptation, per chain. The defaults give 4,000 draws.
-    cores : int, optional
-        Chains that run at once; default: as many as this process may use processors.
     random_seed : int
-    sampler : {"nutpie", "pymc", "numpyro"}
-        Implementation of the sampler. numpyro needs the packages jax and numpyro, and cannot sample
-        the urn model; on one GPU, all chains run at once by ``options={"chain_method":
-        "vectorized"}``.
     approximation : {"laplace"}, optional
         Of ``relevance_model`` and ``grade_model``: a normal distribution at the posterior's mode,
         corrected by short chains, in seconds, with ``draws`` times ``chains`` draws in one chain,
         of which far fewer are independent.
     observed : dict of variable -> values, optional
         Values to observe instead of the model's data.
-    options : dict, optional
-        Options of the sampler, such as ``{"target_accept": 0.95}``.
-    progress : bool, optional
-        Whether to show a progress bar; default: on a terminal.
+    sample_kwargs : dict, optional
+        Further arguments of ``pymc.sample``: ``cores``; ``progressbar`` (default: on a terminal);
+        ``nuts``, such as ``{"target_accept": 0.95}``; ``nuts_sampler``, "nutpie" (default), "pymc"
+        or "numpyro", which needs jax and numpyro and cannot sample the urn model (on one GPU, all
+        chains run at once by ``nuts={"chain_method": "vectorized"}``).
 
     Returns
     -------
@@ -117,6 +110,8 @@ def fit(
     """
     import pymc as pm
 
+    options = dict(sample_kwargs or {})
+    sampler, cores = options.pop("nuts_sampler", "nutpie"), options.pop("cores", None)
     _check_request(model, sampler)
     check_whole_numbers(1, draws=draws, chains=chains, cores=1 if cores is None else cores)
     check_whole_numbers(0, tune=tune, random_seed=random_seed)
@@ -124,12 +119,13 @@ def fit(
     if observed is not None:
         known = _checked_values(model, observed)
     if approximation is not None:
-        if options:
-            raise ValueError("options are of a sampler, and an approximation takes none")
+        if sample_kwargs:
+            raise ValueError("sample_kwargs are of a sampler, and an approximation takes none")
         return _approximated(model, known, approximation, draws * chains, random_seed)
     conditioned = pm.observe(model, known) if known else model
     _check_model(conditioned)
     on_terminal = sys.stderr is not None and sys.stderr.isatty()  # no stderr without a console
+    options = {"progressbar": on_terminal, "nuts": {}} | options
     with warnings.catch_warnings(), _interruptible(), _named_sampler(sampler):
         warnings.filterwarnings("ignore", message=".*object mode.*", category=UserWarning)
         fitted = pm.sample(
@@ -139,8 +135,7 @@ def fit(
             cores=min(chains, usable_processors() if cores is None else cores),
             random_seed=random_seed,
             nuts_sampler=sampler,  # type: ignore[arg-type]
-            nuts=dict(options or {}),
-            progressbar=on_terminal if progress is None else progress,
+            **options,
             compute_convergence_checks=False,
             quiet=True,
             model=conditioned,
@@ -152,7 +147,7 @@ def fit(
     found = _unbroken_verdict(fitted, [variable.name for variable in conditioned.free_RVs])
     if not found["passed"].all():
         text = f"the sampler did not pass: {verdict_text(found)}"
-        warnings.warn(SamplerWarning(text), stacklevel=2)
+        warn(SamplerWarning(text))
     return fitted
 
 
@@ -164,11 +159,11 @@ def _named_sampler(sampler: str) -> Iterator[None]:
     except AttributeError as error:
         if "settings attribute" not in str(error):
             raise
-        raise ValueError(f"options of sampler '{sampler}': {error}") from error
+        raise ValueError(f"sample_kwargs of sampler '{sampler}': {error}") from error
     except NotImplementedError as error:
         raise NotImplementedError(
-            f"sampler '{sampler}' cannot compute this model ({error}); leave sampler out to use "
-            "nutpie"
+            f"sampler '{sampler}' cannot compute this model ({error}); leave nuts_sampler "
+            "out to use nutpie"
         ) from error
 
 
@@ -279,7 +274,7 @@ def _check_request(model, sampler: str) -> None:
     if missing:
         raise ImportError(
             f"sampler '{sampler}' needs {' and '.join(missing)}, which this Python does not have; "
-            f"pip install {' '.join(missing)}, or leave sampler out to use nutpie"
+            f"pip install {' '.join(missing)}, or leave nuts_sampler out"
         )
 
 

@@ -1,6 +1,5 @@
 """Posterior draws of the scores of runs, streamed topic by topic."""
 
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,7 +19,7 @@ from bayeseval.frame.rankings import Rankings
 from bayeseval.inference.judgments import judgments_by
 from bayeseval.inference.verdict import judgments_verdict, verdict_text
 from bayeseval.measures.measure import described_gains
-from bayeseval.messages import Message, Option
+from bayeseval.messages import Message, Option, warn
 from bayeseval.models.identity import check_finite, check_fit, model_name
 from bayeseval.models.table import MODELS, ModelKind, kind_of
 from bayeseval.posterior.documents import DocumentScores
@@ -82,19 +81,18 @@ def posterior_scores(
         Runs that the model was not fitted to depart from it by an amount that is learned from the
         judgments among their first ranks, or they are taken for runs like those that it knows.
     random_seed : int, optional
-        Seed of the draws of relevance.
 
     Returns
     -------
     Dataset
         ``estimate`` over chain, draw, measure, run, and topic where ``over`` is None (0 for a topic
-        that a run lacks, NaN for a topic without a judgment);
-        ``outside_weight`` as in :func:`evaluate`; coord ``learned`` (run): whether the model was
-        fitted to a run or to one that it is a copy of. Where runs depart, ``modelled_mean`` and
-        ``modelled_error`` are posterior mean and standard deviation of their mean scores without
-        departures. For ``urn_model``, ``judged_score`` is the score by the judged documents alone,
-        and ``filled_weight`` the weight of the ranks that the urns fill. The attrs
-        ``judgments_passed`` and ``judgments_verdict`` are those of :func:`bayeseval.verdict`.
+        that a run lacks, NaN for one without a judgment); ``outside_weight`` as in
+        :func:`evaluate`; coord ``learned`` (run): whether the model was fitted to a run or a copy.
+        Where runs depart, ``modelled_mean`` and ``modelled_error`` are posterior mean and standard
+        deviation of their mean scores without departures. For ``urn_model``, ``judged_score`` is
+        the score by the judged documents alone, and ``filled_weight`` the weight of the ranks that
+        the urns fill. The attrs ``judgments_passed`` and ``judgments_verdict`` are those of
+        :func:`bayeseval.verdict`.
 
     Raises
     ------
@@ -138,7 +136,7 @@ def posterior_scores(
     if not judged.all():
         n_others = int(judged.sum()) if over == "topic" else None
         unjudged = scored.labels["topic"][~judged]
-        warnings.warn(without_judgment(unjudged, n_others), TopicsUnjudged, stacklevel=2)
+        warn(without_judgment(unjudged, n_others), TopicsUnjudged)
     warn_unranked(sampled, Rankings.of(sampled), judged)
     warn_following(Frame.of(sampled))
     if judged.any() and draws.n_draws > 1 and spread < ROUNDING:
@@ -196,10 +194,9 @@ def _scorable(fitted: xr.DataTree) -> ModelKind:
             "are not judged are drawn"
         )
     if "added" in fitted.attrs:
-        warnings.warn(
+        warn(
             f"documents that are not judged are drawn as {name} was made, without what was added "
             f"to it ({fitted.attrs['added']}), which counts by what it did to other parameters",
-            stacklevel=3,
         )
     check_finite(fitted)
     return kind
@@ -222,7 +219,7 @@ def _warn_of_nothing_learned(lost: NDArray[np.float64], designed: bool) -> None:
         ", or take ",
     )
     wanted = ("; take ",) if designed else wanted
-    warnings.warn(Message(said, *wanted, Option("outside", "model")), stacklevel=3)
+    warn(Message(said, *wanted, Option("outside", "model")))
 
 
 def _topic_by_topic(scored, topics: list[int]) -> Iterator[tuple[list[NDArray], NDArray | float]]:

@@ -58,10 +58,8 @@ def bias_variance(
     table_x, table_gold : DataArray (replicate, run, topic)
         Scores of the same runs by the method in question and by the gold standard; without the dim
         replicate for methods without chance.
-    n_boot : int
-        Bootstrap rankings of each table.
-    n_topics : int, optional
-        Topics per ranking. Default: as many as each table has.
+    n_boot, n_topics : int
+        Bootstrap rankings of each table; topics per ranking, by default as many as it has.
     similarity, replicates
         As for :func:`rank_similarity` and :func:`bootstrap_scores`.
     distance : {"paper", "root"}
@@ -74,8 +72,7 @@ def bias_variance(
         tables must have the same topics or none in common.
     ci_prob : float
         Coverage of the intervals.
-    random_seed : int or None
-    executor, keep
+    random_seed, executor, keep
         Of the outer samples, by 20, as for :func:`experiments.replicate`.
 
     Returns

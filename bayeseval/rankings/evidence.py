@@ -1,6 +1,5 @@
 """The scores of runs with the covariance of their errors, or with posterior draws."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.origin import check_covariance, check_drawn_together, check_several_draws
 from bayeseval.evaluation.topic_groups import Groups, members, variance_of_groups, warn_of_groups
-from bayeseval.messages import Message, Option, counted
+from bayeseval.messages import Message, Option, counted, warn
 from bayeseval.rounding import ROUNDING, ratio, settled
 
 Floats = NDArray[np.floating]
@@ -165,7 +164,7 @@ def _from_topics(scores: xr.Dataset, topic_groups: Groups | None) -> list[Eviden
         raise ValueError("an order of runs is of one sample; pick one with isel(replicate=0)")
     estimate = scores["estimate"].transpose("measure", "topic", "run")
     if topic_groups is None:
-        warn_of_groups(estimate, stacklevel=5)
+        warn_of_groups(estimate)
     evidence = []
     for index, one in enumerate(estimate.to_numpy()):
         counting = ~np.isnan(one).all(axis=1)
@@ -184,11 +183,10 @@ def _from_topics(scores: xr.Dataset, topic_groups: Groups | None) -> list[Eviden
     unseen = [np.triu((one.difference != 0.0) & (one.error <= ROUNDING)).sum() for one in evidence]
     if sum(unseen):
         first = scores["measure"].to_numpy()[np.argmax(unseen)]
-        warnings.warn(
+        warn(
             f"topics show no spread, and so no error, of {counted(int(sum(unseen)), 'difference')} "
             f"between runs, the first by {first}: ranks that rest on these are not to be relied "
             "on; take more topics",
-            stacklevel=4,
         )
     return evidence
 

@@ -1,6 +1,5 @@
 """Weights of the judged and unjudged ranks of runs, and the law of what the unjudged ones add."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,6 +11,7 @@ from bayeseval.collection.choices import check_choice, check_whole_numbers
 from bayeseval.collection.labels import without_judgment
 from bayeseval.frame.rankings import CollectionLists, Rankings, TopicLists
 from bayeseval.frame.sample import grade_columns
+from bayeseval.messages import warn
 from bayeseval.progress import track
 from bayeseval.residual.distribution import UnjudgedSum
 
@@ -65,7 +65,7 @@ def residual_sums(
     if not judged.any():
         raise ValueError("no topic of the collection has a judgment")
     if not judged.all():
-        warnings.warn(without_judgment(topics[~judged]), stacklevel=3)
+        warn(without_judgment(topics[~judged]))
     parts = [_topic_sums(topic, persistence, relevance_level, cutoff, tail) for topic in lists]
     base, weight, squares = np.stack(parts, axis=2)
     dims = ("run", "topic", "replicate")

@@ -25,7 +25,7 @@ from bayeseval.trec.frames import (
     as_text,
     checked_frame,
     described,
-    places,
+    place,
     row_name,
     with_our_names,
     without_index,
@@ -305,7 +305,7 @@ def _by_assessor(source: Any) -> tuple[list[str], list[pd.DataFrame]]:
     assessor = as_text(pd.Series(frame[named]))
     unknown = (assessor.isna() | (assessor == "")).to_numpy()
     if unknown.any():
-        raise ValueError(f"{where}, {places(frame)[int(np.argmax(unknown))]}: no {named} is named")
+        raise ValueError(f"{where}, {place(frame, int(np.argmax(unknown)))}: no {named} is named")
     parts = dict(list(frame.drop(columns=named).groupby(assessor.to_numpy(), sort=False)))
     return [str(label) for label in parts], [*parts.values()]
 

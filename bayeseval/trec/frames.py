@@ -95,8 +95,12 @@ def as_numbers(column: Any) -> np.ndarray:
 def row_name(name: str, frame: pd.DataFrame, row: int) -> str:
     """Text that names a row in a message: its place, topic and document."""
     topic, document = frame["topic"].iloc[row], frame["document"].iloc[row]
-    place = f"{frame.index.name or 'row'} {frame.index[row]}"
-    return f"{name}, {place} (topic '{topic}', document '{document}')"
+    return f"{name}, {place(frame, row)} (topic '{topic}', document '{document}')"
+
+
+def place(frame: pd.DataFrame, row: int) -> str:
+    """Where a row stands: its line or entry in a file, its number in a DataFrame."""
+    return f"{frame.index.name or 'row'} {frame.index[row]}"
 
 
 def qrels_frame(collection: xr.DataTree) -> pd.DataFrame:

@@ -45,7 +45,7 @@ def of_sampler(collection: xr.DataTree, sampled: xr.DataTree) -> None:
     """Fit the first 12 topics by the sampler and by the approximation."""
     some = be.select(sampled, topics=collection["topic"].values[:12])
     model = be.models.relevance_model(some)
-    fitted = be.fit(model, draws=1500, random_seed=1, progress=False)
+    fitted = be.fit(model, draws=1500, random_seed=1, sample_kwargs={"progressbar": False})
     save("verdict", be.verdict(fitted).to_dataframe())
     save("summary", az.summary(fitted, var_names=NAMES, ci_prob=0.9, ci_kind="eti"))
     save("curves", curves(fitted))

@@ -41,7 +41,7 @@ def test_good_files_are_listed_with_a_table_of_the_runs(command, files):
         f"ok       {files / 'qrels'}: 120 judgments of 3 topics, grades 0 to 2"
     )
     assert lines[1:3] == ["ok       2 runs can be read", "0 errors, 0 warnings"]
-    rows = [line.strip("│ ").split("│") for line in lines if line.startswith("│")]
+    rows = [line.split() for line in lines if line.startswith((" a ", " b "))]
     assert [[cell.strip() for cell in row] for row in rows] == [
         ["a", "0", "40", "40", "1.00"],
         ["b", "0", "40", "40", "1.00"],
@@ -100,8 +100,8 @@ def test_runs_with_fewer_judged_documents_than_others_are_named_but_for_samples(
     _, out, _ = command("doctor", files / "few", *runs)
     assert "not judged in 2 runs (fresh, a), judged@10 from 0." in out, "the worst comes first"
     design = draw_sample(files, runs=("a", "fresh"), budget=10, n_strata=2)
-    listed = [line.split() for line in (files / "listed").read_text().splitlines()]
-    judged = [f"{topic} 0 {document} {n % 2}" for n, (topic, document) in enumerate(listed)]
+    listed = [line.split() for line in (files / "judged").read_text().splitlines()]
+    judged = [f"{line[0]} 0 {line[2]} {n % 2}" for n, line in enumerate(listed)]
     (files / "judged").write_text("\n".join(judged) + "\n")
     words = ["doctor", files / "judged", *runs]
     assert "0 warnings" in command(*words, *design)[1]
@@ -189,7 +189,7 @@ def test_runs_are_judged_though_another_cannot_be_read(command, files):
     assert f"{files / 'apart'} has no topic in common with the judgments; it has '77'" in out
     assert f"{files / 'floats'} has no topic in common" in out and "floating-point" in out
     assert "ok       1 run can be read\nok       what follows is of the runs that can" in out
-    assert "warning  topics with judgments are missing in 1 run (a)" in out and "│ a   │" in out
+    assert "warning  topics with judgments are missing in 1 run (a)" in out and "\n a  " in out
 
 
 def test_files_in_the_wrong_order_are_named_so(command, files):

@@ -47,7 +47,7 @@ def test_the_same_seed_gives_the_same_draws_and_the_model_is_left_as_it_was(mode
 
 
 def test_the_draws_do_not_depend_on_how_many_chains_run_at_once(model, fitted):
-    one = be.fit(model, random_seed=1, cores=1)
+    one = be.fit(model, random_seed=1, sample_kwargs={"cores": 1})
     np.testing.assert_array_equal(one["posterior/mean"], fitted["posterior/mean"])
 
 
@@ -57,7 +57,7 @@ def test_as_many_chains_run_at_once_as_there_are_processors(monkeypatch, model, 
     monkeypatch.setattr(pm, "sample", lambda **options: asked.append(options["cores"]) or fitted)
     be.fit(model, random_seed=1)
     be.fit(model, random_seed=1, chains=2)
-    be.fit(model, random_seed=1, cores=1)
+    be.fit(model, random_seed=1, sample_kwargs={"cores": 1})
     assert asked == [3, 2, 1]
 
 
@@ -123,17 +123,30 @@ def test_doubtful_draws_come_with_a_warning(monkeypatch, model, fitted):
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({"random_seed": 1, "sampler": "metropolis"}, "samplers: nutpie, pymc"),
+        (
+            {"random_seed": 1, "sample_kwargs": {"nuts_sampler": "metropolis"}},
+            "samplers: nutpie, pymc",
+        ),
         ({"random_seed": 1, "draws": 0}, "draws is 0; allowed: a whole number, 1 or more"),
         ({"random_seed": 1, "chains": 2.5}, "chains is 2.5; allowed: a whole number"),
         ({"random_seed": 1, "tune": -1}, "tune is -1; allowed: a whole number, 0 or more"),
-        ({"random_seed": 1, "cores": 0}, "cores is 0; allowed: a whole number, 1 or more"),
+        (
+            {"random_seed": 1, "sample_kwargs": {"cores": 0}},
+            "cores is 0; allowed: a whole number, 1 or more",
+        ),
         ({"random_seed": -1}, "allowed: a whole number, 0 or more"),
         (
-            {"random_seed": 1, "approximation": "laplace", "options": {"target_accept": 0.9}},
-            "options are of a sampler",
+            {
+                "random_seed": 1,
+                "approximation": "laplace",
+                "sample_kwargs": {"nuts": {"target_accept": 0.9}},
+            },
+            "sample_kwargs are of a sampler",
         ),
-        ({"random_seed": 1, "options": {"target_acept": 0.9}}, "of sampler 'nutpie': .*acept"),
+        (
+            {"random_seed": 1, "sample_kwargs": {"nuts": {"target_acept": 0.9}}},
+            "of sampler 'nutpie': .*acept",
+        ),
         ({"random_seed": 1, "observed": {}}, "nothing in the model is observed"),
         ({"random_seed": 1, "observed": {"rel": 1.0}}, "no such variable; what .*: score"),
         ({"random_seed": 1, "observed": {"score": [1.0]}}, r"shape \(1,\); the variable has"),

@@ -24,7 +24,7 @@ def test_missing_packages_are_named_with_what_to_install(monkeypatch, model):
         monkeypatch.setitem(sys.modules, name, None)
     message = "sampler 'numpyro' needs jax and numpyro, .* pip install jax numpyro, or"
     with pytest.raises(ImportError, match=message):
-        be.fit(model, random_seed=1, sampler="numpyro")
+        be.fit(model, random_seed=1, sample_kwargs={"nuts_sampler": "numpyro"})
 
 
 def test_only_what_is_missing_is_named(monkeypatch, model):
@@ -33,7 +33,7 @@ def test_only_what_is_missing_is_named(monkeypatch, model):
     monkeypatch.setitem(sys.modules, "jax", jax)
     monkeypatch.setitem(sys.modules, "numpyro", None)
     with pytest.raises(ImportError, match="needs numpyro, .* pip install numpyro, or leave"):
-        be.fit(model, random_seed=1, sampler="numpyro")
+        be.fit(model, random_seed=1, sample_kwargs={"nuts_sampler": "numpyro"})
 
 
 def test_a_model_that_a_sampler_cannot_compute_is_told_by_its_name(monkeypatch, model):
@@ -42,4 +42,4 @@ def test_a_model_that_a_sampler_cannot_compute_is_told_by_its_name(monkeypatch, 
 
     monkeypatch.setattr(pm, "sample", refuse)
     with pytest.raises(NotImplementedError, match="'pymc' cannot compute .*TopicLogp.* nutpie"):
-        be.fit(model, random_seed=1, sampler="pymc")
+        be.fit(model, random_seed=1, sample_kwargs={"nuts_sampler": "pymc"})

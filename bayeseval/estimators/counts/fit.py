@@ -1,6 +1,5 @@
 """Empirical-Bayes fit of the counts of all topics in one sample, and draws of what is unsampled."""
 
-import warnings
 from dataclasses import replace
 from functools import cache, cached_property, partial
 
@@ -8,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.estimators.counts.cells import Counts
+from bayeseval.messages import warn
 
 N_POINTS = 7  # of the Gauss-Hermite rule, each way
 DRAWS_PER_POINT = 8  # of the hyperparameters
@@ -242,20 +242,18 @@ def fit_counts(counts: Counts, *, shows_none: NDArray[np.bool_], lowest: bool = 
                 fit = with_none
     way_out = "denominator 'topic' does without it"
     if not fit.converged:
-        warnings.warn(
+        warn(
             "the model of the numbers of relevant documents did not converge, so ratios (AP, "
             f"nDCG, R@k, Rprec) may be off; {way_out}",
-            stacklevel=2,
         )
     elif lowest:
         dispersion, deviations = fit.dispersion
         if dispersion > DISPERSION and deviations > DEVIATIONS:
-            warnings.warn(
+            warn(
                 "relevant documents stand in bursts or end abruptly in the lists, which the model "
                 "of the numbers of relevant documents does not describe: AP, nDCG, R@k and Rprec "
                 f"may be off by more than a standard error; {way_out}",
                 CountsMisfit,
-                stacklevel=2,
             )
     return fit
 

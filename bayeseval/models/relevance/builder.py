@@ -35,8 +35,7 @@ def relevance_model(
     the rank; g is a discount of the rank in run r, h = 4 g (1 - g), f is 1 where the run retrieved
     the document; the a say how far the runs agree, the z are the first principal components of the
     g of all runs, b and n the best rank and the number of runs that retrieved the document. Each is
-    taken less its regression on those before it and scaled over the frame
-    (standardised). Intercept and slope of a topic are correlated.
+    taken less its regression on those before it and standardised over the frame.
 
     ==================  ====================  ====================================================
     name in ``priors``  default               why
@@ -85,8 +84,7 @@ def relevance_model(
 
     References
     ----------
-    Cormack and Grossman (2019), section 4, doi:10.1145/3331184.3331355. Gelman et al., Bayesian
-    Data Analysis, 3rd ed., chapters 8 and 15.
+    Cormack and Grossman (2019), section 4, doi:10.1145/3331184.3331355.
 
     Examples
     --------

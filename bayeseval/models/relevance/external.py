@@ -26,7 +26,6 @@ References
 Agresti, "Categorical Data Analysis", 3rd ed. (2013), section 8.3.6, on continuation-ratio logits.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -36,7 +35,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection.schema import predictor_columns, warn_of_copies
 from bayeseval.frame.frame import Frame
-from bayeseval.messages import Message, Option
+from bayeseval.messages import Message, Option, warn
 from bayeseval.models.relevance.blocks import EFFECTS
 from bayeseval.models.relevance.mode import mode_effects
 from bayeseval.rounding import ROUNDING
@@ -68,14 +67,13 @@ def label_judgments(
     _check_names(columns)
     unseen = [name for name in frame.design_labels if name not in columns]
     if unseen:
-        warnings.warn(
+        warn(
             Message(
                 f"the design followed the labels '{unseen[0]}', of which the model knows nothing: "
                 "among documents of the same ranks it takes those judged for the others, which "
                 "had other labels, and its scores will be off; give ",
                 Option("labels", f"{unseen[0]}=FILE", f"external={unseen}"),
             ),
-            stacklevel=3,
         )
     if not columns:
         return
