@@ -77,6 +77,12 @@ def test_scores_of_a_store_are_those_in_memory(both):
         xr.testing.assert_identical(first, second)
 
 
+def test_a_model_says_what_memory_it_needs(both):
+    _, stored = both
+    with pytest.warns(UserWarning, match="of all [0-9]+ documents .* in memory: about .* GB"):
+        be.models.relevance_model(stored)
+
+
 def test_what_is_suspected_of_labels_is_said_of_a_store_too(files, tmp_path):
     paths, qrels = files
     other = qrels.assign(document="z" + qrels["document"])
