@@ -77,6 +77,12 @@ def test_scores_of_a_store_are_those_in_memory(both):
         xr.testing.assert_identical(first, second)
 
 
+def test_a_model_says_what_memory_it_needs(both):
+    _, stored = both
+    with pytest.warns(UserWarning, match="of all [0-9]+ documents .* in memory: about .* GB"):
+        be.models.relevance_model(stored)
+
+
 def test_what_is_suspected_of_labels_is_said_of_a_store_too(files, tmp_path):
     paths, qrels = files
     other = qrels.assign(document="z" + qrels["document"])
@@ -98,3 +104,19 @@ def test_a_store_needs_its_packages_and_a_name(files, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"needs dask: pip install 'bayeseval\[scale\]'"):
         be.read_collection(qrels, paths, store=tmp_path / "c.zarr")
     assert not (tmp_path / "c.zarr").exists()
+
+
+def test_judgments_that_come_back_leave_the_rankings_on_disk(both, tmp_path):
+    whole, stored = both
+    order = be.designs.order(stored, frame="retrieved", budget=12, random_seed=1)
+    be.save_design(order, tmp_path / "design.nc")
+    asked = np.flatnonzero(be.draw(order))
+    topic = whole["topic"].to_numpy()[whole["pair_topic"].to_numpy()[asked]]
+    judged = pd.DataFrame({"topic": topic, "document": whole["document"].to_numpy()[asked]})
+    judged = judged.assign(grade=np.arange(asked.size) % 2)
+    sampled = be.attach_judgments(stored, tmp_path / "design.nc", judged)
+    assert sampled["rankings/ranking"].chunks is not None
+    xr.testing.assert_identical(
+        be.evaluate(sampled, "AP", estimator="dyn"),
+        be.evaluate(be.attach_judgments(whole, order, judged), "AP", estimator="dyn"),
+    )

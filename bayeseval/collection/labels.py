@@ -40,14 +40,33 @@ def topic_starts(collection) -> np.ndarray:
 
 def pair_positions(collection, topic_labels, document_labels) -> np.ndarray:
     """Positions (n,) of pairs of a collection or design, by their labels; -1 where it lacks one."""
-    topic = label_positions(collection["topic"].to_numpy(), topic_labels)
-    own_document = collection["document"].to_numpy().astype(object)
-    document = np.asarray(document_labels).astype(object)
-    codes, vocabulary = pd.factorize(np.concatenate([own_document, document]))
-    span = len(vocabulary) + 1
-    own = collection["pair_topic"].to_numpy().astype(np.int64) * span + codes[: own_document.size]
-    asked = np.where(topic >= 0, topic * span + codes[own_document.size :], -1)
-    return pd.Index(own).get_indexer(asked).astype(np.int64)
+    topic = _topic_positions(collection["topic"].to_numpy(), same_strings(topic_labels))
+    own, asked = collection["document"].to_numpy(), same_strings(document_labels)
+    own_topic, order = collection["pair_topic"].to_numpy(), np.arange(own.size)
+    step = np.diff(own_topic)
+    if ((step < 0) | ((step == 0) & (own[1:] <= own[:-1]))).any():  # a design need not be sorted
+        order = np.lexsort((own, own_topic))
+    starts = np.searchsorted(own_topic[order], np.arange(collection["topic"].size + 1))
+    position = np.full(asked.size, -1, dtype=np.int64)
+    by_topic = np.argsort(topic, kind="stable")
+    present, first = np.unique(topic[by_topic], return_index=True)
+    last = np.append(first[1:], topic.size)
+    for number, begin, end in zip(present, first, last, strict=False):
+        rows = by_topic[begin:end]
+        members = order[starts[number] : starts[number + 1]] if number >= 0 else order[:0]
+        if members.size:
+            labels = own[members]
+            place = np.minimum(np.searchsorted(labels, asked[rows]), labels.size - 1)
+            position[rows] = np.where(labels[place] == asked[rows], members[place], -1)
+    return position
+
+
+def _topic_positions(own, labels: np.ndarray) -> np.ndarray:
+    """Positions of labels in a list of distinct ones, where many that stand together are equal."""
+    if not labels.size:
+        return np.zeros(0, dtype=np.int64)
+    first = np.flatnonzero(np.concatenate([[True], labels[1:] != labels[:-1]]))
+    return np.repeat(label_positions(own, labels[first]), np.diff(np.append(first, labels.size)))
 
 
 def label_positions(own, labels) -> np.ndarray:

@@ -1,6 +1,7 @@
 """What is known of a collection: its frame, grades, rankings, and the runs that shaped it."""
 
 import json
+import warnings
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -61,6 +62,15 @@ class Frame:
         check_one_sample(collection, "a model is fitted to one sample")
         if not np.isfinite(frame.grade).any():
             raise ValueError("no pair of the frame is judged, so there is nothing to learn from")
+        if collection["rankings/ranking"].chunks is not None:
+            # logs of the best ranks, their squares and products, scaled and rotated
+            columns = 10 * (int(frame.run.size).bit_length() + 1) + 9
+            size = 8e-9 * columns * frame.sample.n_pairs
+            warnings.warn(
+                f"the rankings are on disk, and a model keeps the features of all "
+                f"{frame.sample.n_pairs} documents of the frame in memory: about {size:.2g} GB",
+                stacklevel=3,
+            )
         return frame
 
     @cached_property
