@@ -221,7 +221,7 @@ def folder(kept_files, draw_sample):
     rows = [f"{topic} {document} {grade} 1 0.5\n" for topic, _, document, grade in judged]
     (kept_files / "prels").write_text("".join(rows))
     (kept_files / "unjudged").write_text("1 0 d01 -1\n")
-    (kept_files / "teams.csv").write_text("name,team\na,one\n")
+    (kept_files / "teams.csv").write_text("who,team\na,one\n")
     (kept_files / "link").symlink_to("a")
     return kept_files
 
@@ -324,7 +324,7 @@ BAD_TEXTS = [
     ("qrels", "1,0,d01,1\n", "line 1: 1 field where", "blanks or tabs", "a first line that names"),
     ("qrels", "topic,document,why\n1,d01,1\n", "no column 'grade'; it needs topic, document, gr"),
     ("qrels", "1 d01 1\n", "line 1: 3 fields where at least 4", "needs a first line that names"),
-    ("a", "query Q0 docno rank score tag\n", "line 1: score 'score' is not", "a header line must"),
+    ("a", "query Q0 docno rank score tag\n", "has a header and no other line"),
 ]
 
 
