@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
-from bayeseval.collection.choices import check_whole_numbers, is_whole
+from bayeseval.collection.choices import check_whole_numbers
 from bayeseval.collection.schema import label_values
 from bayeseval.frame.rankings import contributing_runs, frame_mask, ordered_frame, pair_mask
 from bayeseval.messages import Message, Option
@@ -19,7 +19,7 @@ Budget = int | Mapping[str, int] | pd.Series | xr.DataArray
 
 def check_budget(budget: object, where: str = "per topic") -> None:
     """Refuse a budget that is not a number of judgments."""
-    if not is_whole(budget) or budget < 1:
+    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
         raise ValueError(
             Message(
                 Option("budget"),

@@ -367,8 +367,8 @@ def our_columns(names: list[str], kind: str) -> list[str] | None:
     if kind == "judgments" and is_scored(lower):
         columns[lower.index("score")] = lower[lower.index("score")] = "grade"
     for own in ("topic", "document"):
-        names = (*SYNONYMS[own], own, *TEXTS.get(own, ()))
-        name_here = next((name for name in names if name in lower), None)
+        known = (*SYNONYMS[own], own, *TEXTS.get(own, ()))
+        name_here = next((name for name in known if name in lower), None)
         if name_here is None:
             return None
         if name_here != own and own in lower:
