@@ -112,7 +112,7 @@ def shortened(labels: Sequence[str]) -> list[str]:
     Examples
     --------
     >>> shortened(["short", "a-name-of-forty-letters-that-ends-in-run1"])
-    ['short', 'a-name-of-fort…hat-ends-in-run1']
+    ['short', 'a-name-of-fort…at-ends-in-run1']
     """
     for most in range(LONGEST, max(map(len, labels), default=0)):
         cut = [

@@ -1,5 +1,8 @@
 """The table of models: every model has a row, and old fits are told from new ones."""
 
+import re
+
+import pymc as pm
 import pytest
 import xarray as xr
 
@@ -18,6 +21,16 @@ def test_a_model_of_single_documents_draws_them_and_has_judgments_to_compare_wit
         if row.draws_of == "documents":
             assert isinstance(row.draws, type) and issubclass(row.draws, RelevanceDraws)
             assert row.judgment is not None
+
+
+def test_the_graph_of_what_judgments_depend_on_has_no_bookkeeping():
+    lists = be.simulate.urn_collection([0.1, 0.2], n_topics=2, prevalence=0.1, random_seed=1)
+    model = be.models.relevance_model(lists)
+    graph = pm.model_to_mermaid(model, var_names=["relevance"])
+    shown = set(re.findall(r"^(\w+)@", graph, re.MULTILINE))
+    assert {variable.name for variable in model.free_RVs} <= shown
+    data = shown & {variable.name for variable in model.data_vars}
+    assert data and all(name.endswith("_value") or name == "judged_topic" for name in data)
 
 
 def fit_of(name: str, version: int) -> xr.DataTree:
