@@ -145,7 +145,7 @@ def plan(
         refuse_options_of_collections(measures, **asked, anytime=anytime or None)
         return _of_scores(collection_or_scores, n_topics, half_width, ci_prob)
     collection = collection_or_scores
-    estimator = _check_request(collection, estimator or "dyn", fitted)
+    named = _check_request(collection, estimator or "dyn", fitted)
     check_option(population=population)
     parsed = parse_measures(measures, relevance_level=relevance_level)
     summed, listed = summed_and_listed(parsed)
@@ -161,7 +161,7 @@ def plan(
     budgets = _increasing("budget", budget)
     judged = _judged_topics(collection, population)
     topics = [judged.size] if n_topics is None else _increasing("n_topics", n_topics)
-    options = {"estimator": estimator, "predictor": reading_labels(predictor, labels)}
+    options = {"estimator": named, "predictor": reading_labels(predictor, labels)}
     options |= {"ci_prob": ci_prob, "relevance_level": relevance_level, "anytime": anytime}
     request = Request.of(collection, measures, judged, fitted, n_simulations, random_seed, options)
     with topics_said(), warnings.catch_warnings():
@@ -175,7 +175,7 @@ def plan(
     result = _of_topics(mean, judged.size, np.array(topics), population, ci_prob, half_width)
     if anytime:
         result["length_ratio"] = mean["length_ratio"]
-    attrs = {"estimator": estimator, "population": population, "ci_prob": ci_prob}
+    attrs = {"estimator": named, "population": population, "ci_prob": ci_prob}
     attrs |= {"n_samples": request.n_samples, "n_worlds": len(request.worlds)}
     attrs |= {"seed": request.seed} | ({"anytime": 1} if anytime else {})
     return result.assign_coords(run_coords(collection)).assign_attrs(attrs)

@@ -196,9 +196,11 @@ def _fail_if_worse(rows: DataFrame, margin: float, *, anytime: bool) -> None:
 
 def _check_something_relevant(collection: DataTree, pairs: Dataset) -> None:
     """Refuse to say that no run is worse where no judged document is relevant."""
+    import numpy as np
+
     from bayeseval.measures.names import parse_measures
 
-    highest = float(collection["judgments/grade"].max(skipna=True))
+    highest = np.nanmax(collection["judgments/grade"].to_numpy())
     for measure in parse_measures(pairs["measure"].to_numpy().tolist()):
         if highest < (1 if measure.graded else measure.relevance_level):
             raise ValueError(
@@ -228,7 +230,7 @@ def _table(rows: DataFrame, about: dict) -> Table:
     columns = {head: column for head, column in known.items() if column[0] in rows}
     tested = "equivalent" in rows and not posterior
     numbers = ["a - b", *columns, *(["equivalent"] if tested else [])]
-    several = rows["measure"].nunique() > 1
+    several = len(set(rows["measure"])) > 1
     title = title if several else f"{rows['measure'].iloc[0]}, {title}"
     keys = ["run_a", "run_b", *(["measure"] if several else [])]
     table = new_table(title, [key.replace("_", " ") for key in keys], numbers)

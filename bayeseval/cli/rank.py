@@ -87,13 +87,13 @@ def _table(rows: DataFrame, about: dict) -> Table:
     held = "all at once" + (", at every look" if about.get("anytime") else "")
     over = OVER[about["population"]]
     title = f"{about['estimator']}, {percent(about['ci_prob'])} sets of ranks over {over}, {held}"
-    several = rows["measure"].nunique() > 1
+    several = len(set(rows["measure"])) > 1
     title = title if several else f"{rows['measure'].iloc[0]}, {title}"
     numbers, sure = ["estimate", "rank", "possible ranks", "expected", "group"], {}
     if "best" in rows:
         numbers.append(f"best {about['top']}")
-        number = rows.groupby("measure")["best"].sum()
-        sure = {label: found == about["top"] for label, found in number.items()}
+        for label, of_measure in rows.groupby("measure"):
+            sure[label] = of_measure["best"].to_numpy().sum() == about["top"]
     keys = ["measure", "run"] if several else ["run"]
     table = new_table(title, keys, numbers)
     for _, group in rows.groupby(["measure", "tie_group"], sort=False):

@@ -221,7 +221,9 @@ def _check_files(design_file: Path, output: Path | None, inputs: list[Path]) -> 
         )
     if output is not None and output != STDOUT and output.is_file() and output.stat().st_size:
         raise ValueError(f"{output} exists, and may hold judgments; name another --output")
-    if design_file != STDOUT and design_file.exists() and not is_special(design_file):
+    if design_file == STDOUT or not design_file.exists() or is_special(design_file):
+        return
+    if design_file.stat().st_size:  # an empty file loses nothing
         raise ValueError(
             f"{design_file} exists, and judgments made for its sample cannot be evaluated without "
             "it; name another --design-file"
