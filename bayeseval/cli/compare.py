@@ -84,6 +84,8 @@ def compare(
 ) -> None:
     """Compare RUNs in pairs: differences and adjusted p values.
 
+    Relevant is what has grade 1 or more; -m 'P(rel=2)@10' asks for another grade.
+
     CSV columns: run_a, run_b, measure, estimator, estimate (a minus b), standard_error, lower,
     upper, probability_better, standardised, p_value, p_holm, p_tukey, outside_weight_a and
     outside_weight_b (weight on documents that are unjudged or outside the sampling frame). Combined

@@ -7,7 +7,7 @@ import typer
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.notes import note_estimator, note_lengths, note_scores, note_unlike
-from bayeseval.cli.options import Estimated, Judged, Source, grouped
+from bayeseval.cli.options import EstimatedAtLevel, Judged, Source, grouped
 from bayeseval.cli.output import note, working, write_result
 from bayeseval.cli.reading import asked_of, measure_labels, over_topics, read_source
 from bayeseval.cli.tables import ALL, about, as_scores, score_rows, sorted_rows
@@ -17,7 +17,7 @@ from bayeseval.cli.tables import ALL, about, as_scores, score_rows, sorted_rows
 def evaluate(
     source: Source,
     judged: Judged,
-    estimated: Estimated,
+    estimated: EstimatedAtLevel,
     population: option.Population = None,
     topic_groups: option.TopicGroups = None,
     per_topic: option.PerTopic = False,

@@ -190,12 +190,19 @@ class Judged:
 
 @dataclass(kw_only=True)
 class Estimated:
-    """How scores are estimated."""
+    """How scores are estimated; of a measure by itself, ``rel=`` is the level."""
 
+    relevance_level = 1
     estimator: Estimator = None
-    relevance_level: RelevanceLevel = 1
     ci_prob: CiProb = 0.9
     anytime: Anytime = False
+
+
+@dataclass(kw_only=True)
+class EstimatedAtLevel(Estimated):
+    """How scores are estimated, of relevance from a grade on."""
+
+    relevance_level: RelevanceLevel = 1
 
 
 OF_COLLECTIONS = ("qrels", "runs", "measure", "budget")  # not needed with --scores

@@ -22,6 +22,7 @@ OPTIONS = {
     *("equivalence", "fail-if-worse", "top", "budget", "certain", "pool-depth", "design-file"),
     *("scheme", "model", "unpooled", "common-topics", "n-topics", "anytime", "half-width"),
     *("judged", "unjudgeable", "scores", "nuts", "draws", "depth", "qrels-format", "scheduler"),
+    "exclude",
 }
 
 

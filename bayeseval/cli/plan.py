@@ -11,7 +11,7 @@ from bayeseval.cli.options import (
     DataFrame,
     Dataset,
     DataTree,
-    Estimated,
+    EstimatedAtLevel,
     Judged,
     Source,
     Table,
@@ -78,7 +78,7 @@ def plan(
     if not source.scores:
         measure_labels(source.measure, relevance_level)
     data: Any = read_source(source, judged, output)
-    how = Estimated(relevance_level=relevance_level, ci_prob=ci_prob, anytime=anytime)
+    how = EstimatedAtLevel(relevance_level=relevance_level, ci_prob=ci_prob, anytime=anytime)
     asked = asked_of(source, judged, how) | {"n_topics": n_topics, "half_width": half_width}
     if not source.scores:
         asked |= {"estimator": estimator, "budget": budget, "population": population or "sample"}

@@ -7,7 +7,15 @@ import typer
 import bayeseval as be
 from bayeseval.cli import options as option
 from bayeseval.cli.notes import note_estimator, note_scores
-from bayeseval.cli.options import DataFrame, Dataset, Estimated, Judged, Source, Table, grouped
+from bayeseval.cli.options import (
+    DataFrame,
+    Dataset,
+    EstimatedAtLevel,
+    Judged,
+    Source,
+    Table,
+    grouped,
+)
 from bayeseval.cli.output import note, working, write_result
 from bayeseval.cli.reading import asked_of, measure_labels, over_topics, read_source
 from bayeseval.cli.tables import OVER, about, add_cells, as_rows, new_table
@@ -21,7 +29,7 @@ COLUMNS += ["rank", "lower", "upper", "tie_group", "expected_rank"]
 def rank(
     source: Source,
     judged: Judged,
-    estimated: Estimated,
+    estimated: EstimatedAtLevel,
     top: Annotated[
         int | None, typer.Option(help="Also say which runs may be among the best TOP.")
     ] = None,

@@ -7,7 +7,7 @@ import typer
 
 import bayeseval as be
 from bayeseval.cli import options as option
-from bayeseval.cli.options import Estimated, Judged, Source, grouped
+from bayeseval.cli.options import EstimatedAtLevel, Judged, Source, grouped
 from bayeseval.cli.output import STDOUT, note, working, write_result
 from bayeseval.cli.reading import asked_of, measure_labels, read_source
 
@@ -16,7 +16,7 @@ from bayeseval.cli.reading import asked_of, measure_labels, read_source
 def report(
     source: Source,
     judged: Judged,
-    estimated: Estimated,
+    estimated: EstimatedAtLevel,
     output: Annotated[Path, typer.Option(help="HTML file to write; - is stdout.")],
 ) -> None:
     """Write one page of HTML on RUNs: scores, ranks, pictures, and what to be careful of.

@@ -57,8 +57,9 @@ def check_design(design: Any) -> None:
 
 def design_rows(collection: xr.DataTree, design: xr.Dataset) -> np.ndarray:
     """For every pair of the collection its row in the design, -1 where it has none."""
+    root = collection.to_dataset()
     if _is_own(collection, design) or all(
-        _same(collection[name], design[name]) for name in ("topic", "pair_topic", "document")
+        _same(root[name], design[name]) for name in ("topic", "pair_topic", "document")
     ):
         return np.arange(design.sizes["pair"])
     return pair_positions(design, *pair_names(collection))

@@ -113,8 +113,9 @@ def cross_fitted(
             member = np.flatnonzero(fold[rows] == number)
             held_out = _at(whole, member)
             for row, of_folds in zip(predicted, fits, strict=True):
-                if of_folds[number] is not None:
-                    row[rows.start + member] = expit(logits(held_out, of_folds[number]))
+                fitted = of_folds[number]
+                if fitted is not None:
+                    row[rows.start + member] = expit(logits(held_out, fitted))
 
     each_on_a_core(fill, blocks, "M from all topics")
     return predicted

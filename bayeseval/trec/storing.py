@@ -140,9 +140,8 @@ def _blocks(
             begin, end = np.searchsorted(at, [first, last])
             length = np.diff(one.start[begin : end + 1])
             lines = slice(one.start[begin], one.start[end])
-            rank = np.arange(lines.stop - lines.start) - np.repeat(
-                one.start[begin:end] - lines.start, length
-            )
+            number = np.arange(int(length.sum()))
+            rank = number - np.repeat(one.start[begin:end] - lines.start, length)
             topic = np.repeat(at[begin:end] - first, length)
             cells.append(np.stack([np.full(rank.size, run), topic, rank]))
             texts.append(np.asarray(one.document[lines]))
@@ -179,7 +178,7 @@ def _tree(
 ) -> xr.DataTree:
     """Collection whose rankings and labels of documents are read from the files of blocks."""
     import dask.array as da
-    from dask import delayed
+    from dask.delayed import delayed
 
     start = np.cumsum([0, *(block.pair_topic.size for block in blocks)])
     shapes = [np.load(block.ranking, mmap_mode="r").shape for block in blocks]
@@ -199,9 +198,9 @@ def _tree(
         for name in ("pair_topic", "grade", "pooled")
     )
     document = da.concatenate(labels).rechunk(PAIRS)
-    known = (facts.get(name) for name in ("contributed", "team"))
+    contributed, team = facts.get("contributed"), facts.get("team")
     nodes = {
-        "/": labelled_root(topics, names, document, pair_topic, *known, attrs),
+        "/": labelled_root(topics, names, document, pair_topic, contributed, team, attrs),
         "/rankings": xr.Dataset(
             {"ranking": (("run", "topic", "rank"), da.concatenate(rankings, axis=1))}
         ),
@@ -243,5 +242,7 @@ def _labels(file: Path) -> NDArray[np.str_]:
 def _chunks(tree: xr.DataTree) -> dict[str, dict[str, dict]]:
     """Chunks of the store: of one run and a block of topics, and of documents."""
     _, n_topics, n_ranks = tree["rankings/ranking"].shape
-    of_topics = tree["rankings/ranking"].chunks[1][0]
-    return {"/rankings": {"ranking": {"chunks": (1, min(of_topics, n_topics), n_ranks)}}}
+    chunks = tree["rankings/ranking"].chunks
+    assert chunks is not None
+    shape = (1, min(chunks[1][0], n_topics), n_ranks)
+    return {"/rankings": {"ranking": {"chunks": shape}}}

@@ -57,11 +57,14 @@ def labelled_scores(labelled):
 
 @pytest.mark.parametrize("name", ["evaluate", "compare", "rank"])
 def test_options_are_handed_on(command, words, labels, labelled, name):
-    asked = ["--relevance-level", "2", "--ci-prob", "0.7", "--labels", labels, "--format", "csv"]
-    code, out, err = command(name, *words, *MEASURE, *asked)
+    asked = ["--ci-prob", "0.7", "--labels", labels, "--format", "csv"]
+    level = [*MEASURE, "--relevance-level", "2"]
+    level = ["-m", "P(rel=2)@10"] if name == "compare" else level
+    code, out, err = command(name, *words, *level, *asked)
     assert code == 0, err
     function = {"evaluate": be.scores, "compare": be.compare, "rank": be.rank}[name]
-    known = function(labelled, "P@10", estimator="combined", **OPTIONS)
+    measure = level[1] if name == "compare" else "P@10"
+    known = function(labelled, measure, estimator="combined", **OPTIONS)
     names = {
         "evaluate": ["estimate", "lower", "upper", "unlike_model"],
         "compare": ["estimate", "lower", "upper", "probability_better", "outside_weight_a"],
