@@ -63,8 +63,8 @@ def test_options_are_handed_on(command, words, labels, labelled, name):
     code, out, err = command(name, *words, *level, *asked)
     assert code == 0, err
     function = {"evaluate": be.scores, "compare": be.compare, "rank": be.rank}[name]
-    measure = level[1] if name == "compare" else "P@10"
-    known = function(labelled, measure, estimator="combined", **OPTIONS)
+    how = OPTIONS | ({"relevance_level": 1} if name == "compare" else {})
+    known = function(labelled, level[1], estimator="combined", **how)
     names = {
         "evaluate": ["estimate", "lower", "upper", "unlike_model"],
         "compare": ["estimate", "lower", "upper", "probability_better", "outside_weight_a"],
