@@ -1,8 +1,8 @@
 """Speed and memory beside other evaluators, as the table of docs/million_queries.md.
 
 Everything is simulated and the same in every run. Each row is measured in processes of their own,
-ours and theirs by turns; times are processor seconds, so that what else the machine does matters
-little, and the least of the repetitions counts.
+the packages one after the other; times are processor seconds, so that what else the machine does
+matters little, and the least of the repetitions counts.
 
     python benchmarks/speed_table.py [--repeat 3] [--rows file,dicts,encoded,start,dyn]
 """
@@ -184,8 +184,8 @@ def starts(folder: Path, repeat: int) -> None:
     listed = (
         "awk 'NR==FNR {listed[$1,$2]; next} ($1,$3) in listed' l trec/complete.qrels > judged.qrels"
     )
-    for command in (f"{PROGRAM}/bayeseval demo --files trec", sample, listed):
-        subprocess.run(command, shell=True, cwd=folder, capture_output=True, check=False)
+    for command in (f"{PROGRAM}/bayeseval demo --output trec", sample, listed):
+        subprocess.run(command, shell=True, cwd=folder, capture_output=True, check=True)
     design = "evaluate judged.qrels 'trec/runs/*' --design design.nc -m P@10 -m AP --estimator"
     commands = {
         "python with numpy, pandas and xarray": f"{sys.executable} -c 'import pandas, xarray'",

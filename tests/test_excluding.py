@@ -97,3 +97,26 @@ def test_what_cannot_be_excluded_is_refused(tmp_path):
     )
     with pytest.raises(ValueError, match="exclude goes with plain qrels"):
         be.read_collection(sampled, RUNS, qrels_format="prels", exclude={"q1": ["a"]})
+
+
+def test_a_design_that_may_draw_an_excluded_document_is_refused(tmp_path, capsys):
+    for name, run in RUNS.items():
+        lines = [f"{t} Q0 {d} 0 {x} {name}\n" for t, of in run.items() for d, x in of.items()]
+        (tmp_path / name).write_text("".join(lines))
+    (tmp_path / "qrels").write_text(
+        "".join(f"{t} 0 {d} {x}\n" for t, of in GRADES.items() for d, x in of.items())
+    )
+    (tmp_path / "out").write_text(FILES["lines"])
+    runs, design = [str(tmp_path / name) for name in RUNS], str(tmp_path / "design.nc")
+    assert main(["sample", *runs, "--design-file", design, "--output", str(tmp_path / "l")]) == 0
+    words = [str(tmp_path / "qrels"), *runs, "--design", design, "-m", "P@1"]
+    capsys.readouterr()
+    assert main(["evaluate", *words, "--exclude", str(tmp_path / "out")]) == 2
+    assert "which the design may draw; draw the sample without" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ['{"topic": "q1", "document": "a"}', '{"q1": ["a"]}'])
+def test_one_object_of_json_is_a_row_or_a_table_by_topic(tmp_path, text):
+    (tmp_path / "f.json").write_text(text)
+    found = be.read_collection(GRADES, RUNS, exclude=tmp_path / "f.json")
+    check_same(found, be.read_collection(GRADES, RUNS, exclude={"q1": ["a"]}))

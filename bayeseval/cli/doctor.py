@@ -71,9 +71,11 @@ def doctor(
     that can be read together: topics that are missing, runs whose best documents nobody judged,
     runs that are one and the same, labels that are of other documents or copies of the judgments.
     """
-    if qrels is None and (judged.design is not None or judged.labels):
-        raise ValueError("--design and --labels are checked with QRELS RUN...; name these too")
-    paths = [] if judged.design is None else [judged.design]
+    if qrels is None and (judged.design or judged.labels or judged.exclude):
+        raise ValueError(
+            "--design, --labels and --exclude are checked with QRELS RUN...; name these too"
+        )
+    paths = [path for path in (judged.design, judged.exclude) if path is not None]
     for text in [] if qrels is None else [qrels, *(runs or [])]:
         with suppress(ValueError):  # what is not there is found again with all other mistakes
             paths += input_files([], [text], [])
@@ -203,10 +205,11 @@ def _readable_runs(findings: Findings, named: list[str], topics: Array | None) -
     for one in named:
         with findings.caught():
             for path in expanded([one], "run"):
+                name = str(path) if isinstance(path, Path) else one
                 with findings.caught(), ordered_files():
-                    run = be.read_collection(None, str(path))
-                    _check_shared(str(path), run["topic"].to_numpy(), topics)
-                    readable.append(str(path))
+                    run = be.read_collection(None, name)
+                    _check_shared(name, run["topic"].to_numpy(), topics)
+                    readable.append(name)
                     number += run.sizes["run"]
     if readable:
         findings.note("ok", f"{counted(number, 'run')} can be read")

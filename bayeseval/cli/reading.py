@@ -29,6 +29,7 @@ def input_files(
 
     named = [path for path in judgments if path is not None and not path.startswith(IR_DATASETS)]
     found = expanded(named, "judgments") if named else []
+    runs = [path for path in runs if not path.startswith(IR_DATASETS)]
     found = [*found, *(expanded(runs, "run") if runs else [])]
     paths = [path for path in found if isinstance(path, Path)]
     return paths + [path for path in others if path is not None]
@@ -151,6 +152,8 @@ def judged_collection(
         raise ValueError("--design goes with plain qrels; the other formats bring their own design")
     if judged.design is None and judged.unjudgeable != "error":
         raise ValueError("--unjudgeable goes with --design, whose list holds such documents")
+    from bayeseval.trec.excluding import refuse_sampled
+
     how: dict[str, Any] = {"depth": depth, "exclude": judged.exclude}
     with ordered_files():
         if judged.design is None:
@@ -159,6 +162,8 @@ def judged_collection(
         else:
             collection = be.read_collection(None, runs, **how)
             design, fate = be.read_design(judged.design), judged.unjudgeable
+            if judged.exclude is not None:
+                refuse_sampled(design, judged.exclude)
             collection = be.attach_judgments(collection, design, qrels, unjudgeable=fate)
             note_progress(collection, design)
     return labelled(collection, judged.labels)

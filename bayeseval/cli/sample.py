@@ -85,6 +85,7 @@ def sample(
     pool_depth: PoolDepth = None,
     depth: option.Depth = None,
     labels: option.Labels = None,
+    exclude: option.Exclude = None,
     certain: CertainQrels = None,
     design: DesignContinued = None,
     judged: JudgedQrels = None,
@@ -112,11 +113,14 @@ def sample(
     continues = {"--judged": judged, "--unjudgeable": unjudgeable != "error" or None}
     _check_options(design, runs, budget, bool(judges), begins, continues)
     _check_files(
-        design_file, output, input_files([certain, judged], runs, [design, *judges.values()])
+        design_file,
+        output,
+        input_files([certain, judged], runs, [design, exclude, *judges.values()]),
     )
     collection: Any = None
     if runs:
-        collection = labelled(be.read_collection(certain, runs, depth=depth), labels)
+        collection = be.read_collection(certain, runs, depth=depth, exclude=exclude)
+        collection = labelled(collection, labels)
     if design is None:
         kept = {} if certain is None else _kept(collection)
         options = {"budget": budget, "pool_depth": pool_depth, **kept}

@@ -66,6 +66,8 @@ def _scored_in_blocks(problem: Problem, arrays: Arrays) -> list[int]:
     rankings, sample = problem.frame.rankings, problem.frame.sample
     whole = [one.kind in BY_RELEVANCE and one.name not in OWN for one in problem.measures]
     for topics, position in problem.blocks() if any(whole) else ():
+        if not problem.judged_topic[topics].any():
+            continue
         length = rankings.length[:, topics]
         shape = (*length.shape, -1)
         lost = problem.outside_weight(topics, position)

@@ -17,6 +17,7 @@ from bayeseval.frame.sample import grade_columns
 
 CONSTANT = 60.0  # of the fusion, added to every rank
 CELLS = 4_000_000  # ranks that are read at once
+KEPT = 4  # blocks that stay in memory: several threads read different ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class StoredRanking:
     def __init__(self, data: Any) -> None:
         self._data = data  # a dask array
         self.shape, self.dtype = data.shape, data.dtype
-        self._block = 0, np.empty((0, 0, 0), dtype=data.dtype)  # first topic, and what was read
+        self._read: dict[int, NDArray] = {}  # blocks of topics, the latest last
 
     def __len__(self) -> int:
         return len(self._data)
@@ -50,13 +51,15 @@ class StoredRanking:
     def __getitem__(self, key: Any) -> Any:
         runs, topics, *ranks = key if isinstance(key, tuple) and key[0] is not ... else (key, None)
         if isinstance(topics, int | np.integer):
-            first, block = self._block
-            if not first <= topics < first + block.shape[1]:
-                size = max(CELLS // max(self.shape[0] * self.shape[2], 1), 1)
-                first = int(topics)
-                block = np.asarray(self._data[:, first : first + size])
-                self._block = first, block
-            return block[(runs, topics - first, *ranks)]
+            size = max(CELLS // max(self.shape[0] * self.shape[2], 1), 1)
+            number, place = divmod(int(topics), size)
+            block = self._read.get(number)
+            if block is None:
+                block = np.asarray(self._data[:, number * size : (number + 1) * size])
+                self._read[number] = block
+                for older in list(self._read)[:-KEPT]:
+                    self._read.pop(older, None)
+            return block[(runs, place, *ranks)]
         part = self._data[key]
         whole = part.ndim == 3 and part.shape[1] == self.shape[1]
         return StoredRanking(part) if whole else np.asarray(part)

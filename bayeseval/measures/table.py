@@ -47,7 +47,7 @@ def reciprocal_weight(depth: int, measure: Measure) -> NDArray[np.floating]:
 
 
 def sums(n_steps: int) -> ModuleType:
-    """Sums over ranks: compiled, or in numpy for so little work that numba is not worth an import.
+    """Sums over ranks: compiled, or in numpy where the work is too little to import numba.
 
     Both give the same numbers to the last bit.
     """
@@ -94,9 +94,7 @@ def average_precision(measure: Measure, position, value, total, **_) -> NDArray[
 
 def normalised_gain(measure: Measure, position, value, weight, total, **_) -> NDArray[np.float64]:
     """Discounted gain, by that of the best ranking; 0 where no document has a gain."""
-    gain = sums(position.size * value.shape[1]).weighted_sum(position, weight, value) / np.where(
-        total > 0, total, 1.0
-    )
+    gain = linear(measure, position, value, weight) / np.where(total > 0, total, 1.0)
     return np.minimum(gain, 1.0)
 
 
@@ -110,9 +108,7 @@ def ideal_gain(measure: Measure, value, start) -> NDArray[np.float64]:
 
 def recall(measure: Measure, position, value, weight, total, **_) -> NDArray[np.float64]:
     """Relevant documents down to the cutoff, by the number of relevant documents."""
-    share = sums(position.size * value.shape[1]).weighted_sum(position, weight, value) / np.maximum(
-        total, 1.0
-    )
+    share = linear(measure, position, value, weight) / np.maximum(total, 1.0)
     return np.minimum(share, 1.0)
 
 
@@ -180,10 +176,7 @@ def expected_reciprocal_rank(measure: Measure, position, value, **_) -> NDArray[
 
 def set_precision(measure: Measure, position, value, weight, length, **_) -> NDArray[np.float64]:
     """Relevant documents retrieved, by the documents retrieved."""
-    return (
-        sums(position.size * value.shape[1]).weighted_sum(position, weight, value)
-        / np.maximum(length, 1)[:, None]
-    )
+    return linear(measure, position, value, weight) / np.maximum(length, 1)[:, None]
 
 
 def set_f(measure: Measure, position, value, weight, total, length, **_) -> NDArray[np.float64]:
@@ -191,7 +184,7 @@ def set_f(measure: Measure, position, value, weight, total, length, **_) -> NDAr
     beta = measure.parameter
     assert beta is not None
     whole = length[:, None] + beta * total
-    found = sums(position.size * value.shape[1]).weighted_sum(position, weight, value)
+    found = linear(measure, position, value, weight)
     return np.minimum((1.0 + beta) * found / np.maximum(whole, 1.0), 1.0)
 
 

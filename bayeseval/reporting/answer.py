@@ -12,7 +12,7 @@ from bayeseval.designs.judging_list import is_order
 from bayeseval.estimators import HAS_COVARIANCE
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.table import SUMS
-from bayeseval.messages import percent
+from bayeseval.messages import counted, percent
 from bayeseval.rounding import ROUNDING
 
 MOST_NAMES = 4  # of runs in a sentence
@@ -109,10 +109,8 @@ def _more_judgments(
     more = float(pairs["more_judgments"].max())
     if not more > 0 or (np.abs(pairs["estimate"]) <= ROUNDING).any():
         return ""
-    return (
-        f"By {options['estimator']}, about {more:.0f} more judgments of each topic would probably "
-        "settle it."
-    )
+    number = counted(round(more), "more judgment")
+    return f"By {options['estimator']}, about {number} of each topic would probably settle it."
 
 
 def _more_topics(score: xr.DataArray, best: str, rivals: Sequence[str], ci_prob: float) -> str:

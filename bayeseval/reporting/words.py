@@ -61,6 +61,8 @@ def definition(label: str) -> str:
     first = (
         "the documents retrieved"
         if measure.cutoff is None
+        else "the first document"
+        if measure.cutoff == 1
         else f"the first {measure.cutoff} documents"
     )
     text = f"{label} is {text.format(first=first, number=measure.parameter)}"

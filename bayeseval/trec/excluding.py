@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import xarray as xr
 from bayeseval.collection import pair_positions
 from bayeseval.collection.labels import alike_document
 from bayeseval.collection.pairs import without_pairs
+from bayeseval.messages import Message, Option
 from bayeseval.trec.frames import as_pandas, checked_frame, described, with_our_names, without_index
 from bayeseval.trec.lines import blocks
 from bayeseval.trec.records import file_frame, json_values
@@ -31,7 +32,9 @@ def excluded(collection: xr.DataTree, exclude: Any, depth: int | None) -> xr.Dat
     if exclude is None:
         return collection
     if "design" in collection.children:
-        raise ValueError("exclude goes with plain qrels: a sample is of documents that count")
+        raise ValueError(
+            "exclude goes with plain qrels; exclude documents before the sample is drawn"
+        )
     listed, name = _listed(exclude)
     position = pair_positions(collection, listed["topic"], listed["document"])
     out = np.zeros(collection.sizes["pair"], dtype=bool)
@@ -49,6 +52,22 @@ def excluded(collection: xr.DataTree, exclude: Any, depth: int | None) -> xr.Dat
     return rest
 
 
+def refuse_sampled(design: xr.Dataset, exclude: Any) -> None:
+    """Refuse a design that may draw a document to exclude."""
+    listed, _ = _listed(exclude)
+    rows = pair_positions(design, listed["topic"], listed["document"])
+    drawn = design["inclusion_probability"].to_numpy()[rows[rows >= 0]] > 0
+    if drawn.any():
+        topic, document = listed.loc[rows >= 0, list(PAIR)].iloc[int(np.argmax(drawn))]
+        raise ValueError(
+            Message(
+                Option("exclude"),
+                f" names document '{document}' of topic '{topic}', which the design may draw; draw "
+                "the sample without the documents that do not count",
+            )
+        )
+
+
 def _listed(exclude: Any) -> tuple[pd.DataFrame, str]:
     """Pairs to exclude (topic, document), and what they came from, for messages."""
     exclude = as_pandas(exclude)
@@ -57,7 +76,9 @@ def _listed(exclude: Any) -> tuple[pd.DataFrame, str]:
         name = path_text(exclude)
         exclude = _of_file(expanded_path(exclude), name)
     if isinstance(exclude, Mapping):
-        if any(isinstance(of, str) or not hasattr(of, "__iter__") for of in exclude.values()):
+        if any(
+            isinstance(of, str | Mapping) or not isinstance(of, Iterable) for of in exclude.values()
+        ):
             raise ValueError(f"{name} must be {{topic: [document, ...]}}")
         rows = [(topic, document) for topic, of in exclude.items() for document in of]
         exclude = pd.DataFrame(rows, columns=list(PAIR), dtype=object)
@@ -74,7 +95,7 @@ def _of_file(path: Path, name: str) -> pd.DataFrame | dict:
     data = read_bytes(path, "documents to exclude")
     if data.lstrip().startswith(b"{"):
         values = json_values(name, data.decode(errors="replace"))
-        if len(values) == 1:
+        if len(values) == 1 and not set(PAIR) <= set(values[0]):
             return values[0]
     table = file_frame(name, data, "judgments")
     if table is not None:

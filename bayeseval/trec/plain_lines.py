@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-_POWERS = 10.0 ** np.arange(23)  # exact
+_POWERS = np.array([float(10**power) for power in range(23)])  # exact
 _EXACT = 2**53  # whole numbers up to it are exact
 _BLANK, _TAB, _RETURN, _NEWLINE, _COMMENT, _ZERO, _POINT, _MINUS = (ord(c) for c in " \t\r\n#0.-")
 

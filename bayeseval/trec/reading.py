@@ -177,6 +177,8 @@ def _warn_apart(tree) -> None:
     if (retrieved & pooled).any():
         _warn_topics_alike(tree, retrieved, pooled)
         return
+    if not pooled.any():  # of the first topics of a store none may be judged
+        return
     document = tree["document"].to_numpy()
     asked = "are the documents' ids written alike?"
     if np.isin(document[pooled], document[retrieved]).any():

@@ -29,7 +29,7 @@ _FIRST_BYTES = {
 }
 IR_DATASETS = "ir_datasets:"  # before the ID of a data set whose judgments are asked for
 PARQUET = b"PAR1"  # how a Parquet file begins
-_TABLES = {b"ARROW1": "Feather"}
+_TABLES = {b"ARROW1": "Feather", b"\x80\x04\x95": "pickle", b"\x80\x05\x95": "pickle"}
 
 
 class NamedFile(NamedTuple):
@@ -144,9 +144,6 @@ def _named(name: str, source) -> NamedFile | RunDict | pd.DataFrame:
     if len(paths) > 1:
         raise ValueError(f"run '{name}' is one file, and glob {source} matches {len(paths)}.")
     return NamedFile(name, paths[0]) if isinstance(paths[0], Path) else of_run(name, paths[0])
-
-
-_TABLES |= {b"\x80\x04\x95": "pickle", b"\x80\x05\x95": "pickle"}
 
 
 def read_bytes(path: Path, kind: str) -> bytes:
