@@ -19,7 +19,7 @@ def main() -> int:
     except KeyboardInterrupt:
         _end()
     _open_missing()
-    if not any(word.startswith("--scheduler") for word in sys.argv):
+    if "xarray" not in sys.modules and not any(word.startswith("--scheduler") for word in sys.argv):
         # xarray would import all of dask where it is installed, for arrays that no command has
         sys.modules.setdefault("dask", None)  # pyright: ignore[reportArgumentType]
     from bayeseval.cli import main as run

@@ -17,7 +17,7 @@ ANSWERS = {
     "rank": lambda c: be.rank(c, "P@1", estimator="assumed"),
     "covariance": lambda c: be.covariance(c, "P@1", estimator="dyn"),
     "plan": lambda c: be.plan(c, "P@1", budget=[2], random_seed=1),
-    "adjust_scores": lambda c: be.adjust_scores(c, ["b"], measures="P@1"),
+    "adjust_scores": lambda c: be.adjust_scores(c, "P@1", unpooled=["b"]),
     "report": lambda c: report(c, "P@1", random_seed=1),
     "dual_runs": lambda c: be.dual_runs(c, random_seed=1),
     "relevance_model": be.models.relevance_model,

@@ -330,7 +330,7 @@ def test_a_fit_without_a_pilot_is_refused(collection, pilot):
 
 
 def test_labels_of_the_sampled_documents_alone_are_refused(pilot):
-    labels = be.trec.qrels_frame(pilot).rename(columns={"grade": "label"})
+    labels = be.trec.qrels_frame(pilot).query("grade >= 0").rename(columns={"grade": "label"})
     labels.loc[::5, "label"] = 1 - labels["label"]
     labelled = be.add_predictions(pilot, "llm", labels)
     with pytest.raises(ValueError, match="so that they tell what was sampled"):

@@ -108,7 +108,7 @@ WRONG = [
         "^budget is 9223372036854775808" + FITTING,
     ),
     (
-        lambda g: be.plan(g.sampled, "P@10", budgets=[5], n_topics=[10**20], random_seed=1),
+        lambda g: be.plan(g.sampled, "P@10", budget=[5], n_topics=[10**20], random_seed=1),
         "^n_topics is 10+" + FITTING,
     ),
     (lambda g: be.fit(g.model, draws=10**20, random_seed=1), "^draws is 10+" + FITTING),

@@ -21,7 +21,7 @@ from bayeseval.adjustment.pool import BASES, Pool, judged_pairs, judged_pool, re
 from bayeseval.collection import check_collection, pair_positions, select
 from bayeseval.collection.choices import check_choice
 from bayeseval.collection.labels import named_positions, without_judgment
-from bayeseval.collection.schema import describe_pair
+from bayeseval.collection.schema import describe_pair, with_node
 from bayeseval.evaluation import evaluate, mean_over_topics
 from bayeseval.evaluation.scores import warn_unranked
 from bayeseval.frame.rankings import Rankings, pair_mask
@@ -105,15 +105,13 @@ def adjust_scores(
     Examples
     --------
     >>> import pandas as pd, bayeseval as be
-    >>> collection = be.simulate.urn_collection(
-    ...     [0.05, 0.1, 0.2], n_topics=10, prevalence=0.1, random_seed=1
-    ... )
-    >>> rows = be.trec.runs_frame(collection)
-    >>> table = {"run": ["run001", "run002", "run003"], "contributed": [True, True, False]}
-    >>> qrels = be.trec.qrels_frame(collection)
-    >>> both = be.read_collection(qrels, rows, run_table=pd.DataFrame(table))
-    >>> be.adjust_scores(both, "P@5", pool_depth=5).run.values.tolist()
-    ['run003']
+    >>> runs = {"a": "pqx", "b": "qrx", "new": "psy"}
+    >>> runs = {run: {"1": {d: -i for i, d in enumerate(ds)}} for run, ds in runs.items()}
+    >>> table = pd.DataFrame({"run": [*runs], "contributed": [True, True, False]})
+    >>> collection = be.read_collection({"1": dict.fromkeys("pqr", 1)}, runs, run_table=table)
+    >>> adjusted = be.adjust_scores(collection, "P@2", pool_depth=2)
+    >>> adjusted.unadjusted.item(), adjusted.adjusted.item()
+    (0.5, 0.75)
     """
     check_collection(collection, "rankings", "judgments")
     parsed = parse_measures(
@@ -127,9 +125,10 @@ def adjust_scores(
     scoring["base"] = base
     before = _judged_before(collection, pool, judged_before)
     if common_topics is None:
+        group = _groups(collection, pool, leave_out)
         _warn_fully_judged(collection, pool, judged_before is None or before, pool_depth)
         _warn_shallow_pool(collection, pool, before, pool_depth)
-        result = _left_out(collection, pool, before, leave_out, measures, scoring, ci_prob)
+        result = _left_out(collection, pool, before, group, measures, scoring, ci_prob)
     else:
         common = _common_mask(collection, common_topics)
         of_topics = (collection, pool, pool_depth, before, common, measures, parsed)
@@ -147,16 +146,18 @@ def adjust_scores(
 
 
 def _left_out(
-    collection, pool: Pool, before, leave_out: str, measures, scoring: dict, ci_prob: float
+    collection, pool: Pool, before, group, measures, scoring: dict, ci_prob: float
 ) -> xr.Dataset:
-    """Algorithm 1: the bias of pooled runs that are left out in turn."""
-    group = _groups(collection, pool, leave_out)
+    """Algorithm 1: the bias of pooled runs, which are left out in turn by ``group``."""
     scores = rescored(collection, pool.unpooled_runs, before[None], measures, **scoring)
     scores = scores.isel(replicate=0)
     bias = left_out_bias(collection, pool, group, before, scores.notnull(), measures, **scoring)
     unadjusted = scores.mean("topic", skipna=True)
     result = adjusted_by_runs(unadjusted, bias, group, ci_prob=ci_prob)
-    alone = select(collection, runs=collection["run"].to_numpy()[pool.unpooled_runs])
+    known = collection.children["judgments"].to_dataset(inherit=False)
+    known = known.assign(grade=known["grade"].where(xr.DataArray(before, dims="pair")))
+    alone = with_node(collection, "judgments", known)
+    alone = select(alone, runs=collection["run"].to_numpy()[pool.unpooled_runs])
     plain = {name: value for name, value in scoring.items() if name != "base"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # given before

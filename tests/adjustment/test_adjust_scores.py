@@ -581,6 +581,6 @@ def test_a_run_judged_on_all_other_topics_is_known_without_error(base):
         assert found.interval.values.ravel().tolist() == [found.adjusted.item()] * 2
     with pytest.warns(UserWarning, match="the adjustment has no error for 1 of the 1"):
         deeper = be.adjust_scores(
-            collection, "x", measures="P@4", pool_depth=POOL_DEPTH + 1, **options
+            collection, "P@4", unpooled="x", pool_depth=POOL_DEPTH + 1, **options
         )
     assert deeper.standard_error.isnull().all()

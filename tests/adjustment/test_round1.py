@@ -81,8 +81,8 @@ def test_leaving_out_pooled_runs_overshoots_where_teammates_were_pooled(stages, 
     with pytest.warns(UserWarning, match="every document that 1 of.*depth 7 is.*'BBGhelani1'"):
         before = be.adjust_scores(
             collection,
-            collection["run"].values[~collection["contributed"].values][:12],
-            measures=MEASURES,
+            MEASURES,
+            unpooled=collection["run"].values[~collection["contributed"].values][:12],
             judged_before=first,
             pool_depth=7,
         )

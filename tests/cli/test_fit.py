@@ -142,7 +142,7 @@ def test_the_picture_of_the_scores_has_the_intervals_of_the_table(command, sampl
         return ax
 
     monkeypatch.setattr(be.plots, "plot_intervals", kept)
-    for words in ([], ["--posterior-only"]):
+    for words in ([], ["--population", "topics"]):
         code, _, err = fitted(command, sampled, "--design", sampled / "design.nc", *QUICK, *words)
         assert code == 0, err
         rows = pd.read_csv(sampled / "out" / "scores.csv")

@@ -264,7 +264,7 @@ def test_samples_without_errors_and_other_objects_are_refused(sampled, monkeypat
     single = be.reveal(whole, design, be.draw(design, random_seed=1))
     with pytest.raises(ValueError, match="the sample is too small to be combined with a model"):
         be.scores(single, "P@10", estimator="combined", random_seed=1)
-    with pytest.raises(ValueError, match="needs a design with inclusion probabilities"):
+    with pytest.raises(ValueError, match="needs the design .* of a random sample"):
         be.scores(whole, "P@10", estimator="combined", random_seed=1)
     with pytest.raises(ValueError, match="a collection is a DataTree with schema"):
         be.scores(5, "P@10", estimator="combined", random_seed=1)

@@ -119,5 +119,5 @@ def test_the_action_fails_where_a_run_is_worse(better, code, tmp_path):
     )
     assert done.returncode == code, done.stderr
     summary = (tmp_path / "summary.md").read_text()
-    assert "| run a | run b | measure |" in summary and "| new | old | P@10 |" in summary
+    assert "| run a | run b | a - b |" in summary and "| new | old | " in summary
     assert ("> bayeseval: worse than old: new (P@10)" in summary) == (code == 3)

@@ -70,7 +70,7 @@ def test_the_commands_for_own_files_run_on_a_list_that_is_filled_in(folder, tmp_
     os.symlink(folder / "demo/runs", tmp_path / "runs")
     (sample, _), *others = commands(block("own"))
     run_in(tmp_path, sample)
-    complete = (line.split() for line in (folder / "demo/complete.qrels").open())
+    complete = map(str.split, (folder / "demo/complete.qrels").read_text().splitlines())
     grade = {(topic, document): grade for topic, _, document, grade in complete}
     listed = pd.read_csv(tmp_path / "to-judge.csv", dtype=str)
     known = [grade[pair] for pair in zip(listed["topic"], listed["document"], strict=True)]

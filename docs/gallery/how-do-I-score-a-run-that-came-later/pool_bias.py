@@ -11,7 +11,7 @@ known = be.select(complete, topics=topics, runs=names[::2].tolist())
 pool = be.designs.depth_pool(known, pool_depth=10)
 rest = be.trec.runs_frame(be.select(complete, topics=topics, runs=names[1::2].tolist()))
 later = be.add_runs(be.reveal(known, pool, be.draw(pool)), rest, contributed=False)
-found = be.adjust_scores(later, measures="P@10", random_seed=1).squeeze()
+found = be.adjust_scores(later, "P@10").squeeze()
 true = truth["estimate"].squeeze().sel(run=found["run"])
 for name, mark in {"unadjusted": "o", "adjusted": "^"}.items():
     plt.plot(true, found[name], mark, label=name)

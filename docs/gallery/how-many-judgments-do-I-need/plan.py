@@ -5,6 +5,6 @@ of judgments and of topics.
 """
 
 pilot = be.select(sampled, topics=topics[:10], runs=complete["run"].to_numpy().tolist())
-numbers = {"budgets": [25, 50, 100], "n_topics": [25, 100]}
+numbers = {"budget": [25, 50, 100], "n_topics": [25, 100]}
 planned = be.plan(pilot, "P@10", **numbers, random_seed=1)
 axes = be.plots.plot_plan(planned)
