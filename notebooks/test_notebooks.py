@@ -40,9 +40,12 @@ def _executed(name: str) -> nbformat.NotebookNode:
 
 
 def printed(cell) -> str:
-    """Text that a code cell gives; that of figures is their size alone and left out."""
+    """Text that a code cell gives, without figures, of which it is the size, and progress bars."""
     parts = []
     for output in cell.get("outputs", []):
+        page = output.get("data", {}).get("text/html")
+        if page is not None and (not page or "<progress" in page):  # of a bar that is done, nothing
+            continue
         if output["output_type"] == "stream":
             parts.append(output["text"])
         elif "image/png" not in output.get("data", {}):
