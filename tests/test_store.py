@@ -94,7 +94,7 @@ def test_a_store_needs_its_packages_and_a_name(files, tmp_path, monkeypatch):
     paths, qrels = files
     with pytest.raises(ValueError, match="store must be a folder that ends in .zarr"):
         be.read_collection(qrels, paths, store=tmp_path / "c.nc")
-    with pytest.raises(ValueError, match="is for runs, with plain qrels or none"):
+    with pytest.raises(ValueError, match="needs runs, and does not go with qrels_format"):
         be.read_collection(qrels, store=tmp_path / "c.zarr")
     found = importlib.util.find_spec
     monkeypatch.setattr(

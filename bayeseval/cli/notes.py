@@ -34,19 +34,11 @@ def note_estimator(asked: str | None, result: Dataset) -> None:
         note(f"estimator {name}, {WHY[name]} (--estimator takes another)")
 
 
-def note_depth(collection: DataTree, depth: int | None, measures=()) -> None:
-    """Say how many runs `--depth` cut, and which measures count the ranks that it cut off."""
+def note_depth(collection: DataTree, depth: int | None) -> None:
+    """Say how many runs `--depth` cut."""
     number = collection.attrs["runs_cut"]
-    if depth is None or not number:
-        return
-    text = f"--depth {depth} cut {number} of {counted(collection.sizes['run'], 'run')}"
-    deeper = cut_measures(collection, measures, depth)
-    if deeper:
-        text += (
-            f" and is below the cutoff of {', '.join(deeper)}: ranks from {depth + 1} on count as "
-            "empty"
-        )
-    note(text)
+    if depth is not None and number:
+        note(f"--depth {depth} cut {number} of {counted(collection.sizes['run'], 'run')}")
 
 
 def cut_measures(collection: DataTree, measures, depth: int | None) -> list[str]:
@@ -55,7 +47,7 @@ def cut_measures(collection: DataTree, measures, depth: int | None) -> list[str]
         return []
     from bayeseval.measures.names import parse_measures
 
-    parsed = parse_measures(list(measures)) if len(measures) else []
+    parsed = parse_measures(list(measures))
     return [measure.label for measure in parsed if (measure.cutoff or 0) > depth]
 
 

@@ -190,7 +190,7 @@ class Judged:
 
 @dataclass(kw_only=True)
 class Estimated:
-    """How scores are estimated; of a measure by itself, ``rel=`` is the level."""
+    """How scores are estimated; a measure may name its own level with ``rel=``."""
 
     relevance_level = 1
     estimator: Estimator = None

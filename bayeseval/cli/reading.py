@@ -8,7 +8,6 @@ from typing import Any
 import bayeseval as be
 from bayeseval.cli.notes import note_progress
 from bayeseval.cli.options import (
-    DataFrame,
     Dataset,
     DataTree,
     Estimated,
@@ -169,19 +168,12 @@ def judged_collection(
     return labelled(collection, judged.labels)
 
 
-def groups_of_topics(path: Path | None) -> dict[str, str] | None:
-    """Group of every topic that a file names; None without a file."""
-    if path is None:
-        return None
-    table = read_columns(path, "topic", "group")
+def groups_of_topics(path: Path) -> dict[str, str]:
+    """Group of every topic that a file names."""
+    from bayeseval.trec.records import named_frame
+
+    table = named_frame(path, ("topic", "group"))
     twice = table.loc[table["topic"].duplicated(), "topic"]
     if len(twice):
         raise ValueError(f"{path} names the topic '{twice.iloc[0]}' twice")
     return dict(zip(table["topic"], table["group"], strict=True))
-
-
-def read_columns(path: Path, first: str, second: str) -> DataFrame:
-    """A table in a file as text, refused where one of two columns is missing."""
-    from bayeseval.trec.records import named_frame
-
-    return named_frame(path, (first, second))

@@ -127,7 +127,7 @@ def read_collection(
         looked_at = tree
     else:
         if runs is None or qrels_format != "qrels" or exclude is not None:
-            text = " is for runs, with plain qrels or none, and all of their documents"
+            text = " needs runs, and does not go with qrels_format or exclude"
             raise ValueError(Message(Option("store"), text))
         if judgments is not None:
             unjudged = _unjudged(judgments["grade"].to_numpy(), negative_grades)
