@@ -75,7 +75,7 @@ def outside_shares(weight: DataArray) -> str:
         highest = float(of_run.max())
         if highest >= SHOWN:
             worst = of_run["run"].to_numpy()[int(of_run.argmax("run"))]
-            shares.append(f"{label} {float(of_run.mean()):.3f}, up to {highest:.3f} (run {worst})")
+            shares.append(f"{label} {float(of_run.mean()):.3f}, up to {highest:.3f} ({worst})")
     return "; ".join(shares)
 
 

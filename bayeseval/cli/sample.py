@@ -280,6 +280,7 @@ def _note_sample(design: Dataset, listed: DataFrame, kept: DataArray | None) -> 
     import numpy as np
 
     from bayeseval.collection.schema import design_parameters
+    from bayeseval.designs.judging_list import is_order
 
     n_topics, parameters = design.sizes["topic"], design_parameters(design)
     in_frame = ((design["inclusion_probability"] > 0) | (design["stratum"] >= 0)).to_numpy()
@@ -301,6 +302,9 @@ def _note_sample(design: Dataset, listed: DataFrame, kept: DataArray | None) -> 
             f"{counted(int(listed['round'].eq(1).to_numpy().sum()), 'document')}"
         )
         return
+    if is_order(design):
+        first = int(listed["round"].eq(1).to_numpy().sum())
+        note(f"judge at least round 1, {counted(first, 'document')}")
     # one document is drawn of all strata that are not judged whole
     drawn = design["stratum_sample_size"]
     partly = drawn < design["stratum_size"]

@@ -167,7 +167,6 @@ def new_table(title: str, keys: Sequence[str], numbers: Sequence[str]) -> Table:
 
     table = Table(
         title=Text(title),  # a label in it is no markup
-        title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         collapse_padding=True,
@@ -196,8 +195,12 @@ def rendered(table: Table) -> str:
         str(table.box).encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         table.box = box.ASCII
+    title, table.title = table.title, None  # it may be wider than the table
     Console(file=text, width=10_000, color_system=None, legacy_windows=False).print(table)
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+    table.title = title
+    lines = [line.rstrip() for line in text.getvalue().splitlines()]
+    lines = lines[not lines[0] :]  # the upper edge of a table without lines
+    return "\n".join([*([f"{title}\n"] if title else []), *lines]) + "\n"
 
 
 def as_scores(rows: DataFrame, about: dict, format: str) -> str:

@@ -172,7 +172,8 @@ def _contradiction(post: xr.Dataset) -> str:
     if post.attrs["judgments_passed"]:
         return ""
     return (
-        "the judgments contradict the model's predictions: combined intervals may be too short "
+        "the judgments contradict the model's predictions: combined intervals may be too short, "
+        "and estimator dyn is the safer one "
         f"(be.verdict: {post.attrs['judgments_verdict']})"
     )
 

@@ -277,8 +277,8 @@ def _judged_beginning(
         if 2 * unfinished.sum() > begun.sum():
             raise ValueError(
                 f"{source} has no judgment for some documents of round 1 {whose}; a topic needs "
-                "the whole first round, and all judgments of the list together; are these the "
-                "judgments of another list?"
+                "the whole first round, and all judgments of the list together, in one file or as "
+                "a glob such as 'judged/*'; are these the judgments of another list?"
             )
         warnings.warn(
             f"the judgments {whose} are set aside, because round 1 is not judged whole",
@@ -397,7 +397,7 @@ def _missing_pairs(
         parts.append(f"; in {topics} none of those drawn is judged yet")
     if n_certain:
         least = "at least " if n_others else ""
-        remedy = ": give both files of judgments together"
+        remedy = ": give both files of judgments together, as a glob such as 'judged/*'"
         parts += [f"; {least}{n_certain} of these came with ", Option("certain"), remedy]
     n_extra = int((came_back & ~asked).sum())
     if n_extra:

@@ -158,12 +158,12 @@ def _of_frame(source: pd.DataFrame, name: str, qrels_format: str) -> pd.DataFram
     if "probability" in numbers:
         table["probability"] = pd.to_numeric(table["probability"])
     _check_sampled(table)
-    _warn_missing(table, name)
+    _warn_missing(table, name, of_sample="round" in source)
     return table
 
 
-def _warn_missing(judgments: pd.DataFrame, name: str) -> None:
-    """Warn of missing grades, with their number and meaning."""
+def _warn_missing(judgments: pd.DataFrame, name: str, *, of_sample: bool) -> None:
+    """Warn of missing grades, with their number and meaning; in the list of a sample ask for it."""
     missing = judgments["grade"].isna().to_numpy()
     if missing.any():
         row = judgments.iloc[int(np.argmax(missing))]
@@ -176,8 +176,13 @@ def _warn_missing(judgments: pd.DataFrame, name: str) -> None:
         warnings.warn(
             f"grades are missing (NaN) in {int(missing.sum())} of {missing.size} rows of "
             f"{name}, the first is topic '{row['topic']}' document "
-            f"'{row['document']}': these documents count as pooled and not judged; leave the rows "
-            "out where they are not in the pool either.",
+            f"'{row['document']}': "
+            + (
+                "the table is the list of a sample, whose scores are far too low without its design"
+                if of_sample
+                else "these documents count as pooled and not judged; leave the rows out where "
+                "they are not in the pool either."
+            ),
             GradesMissing,
             stacklevel=6,
         )

@@ -211,9 +211,7 @@ def test_weight_on_unjudged_documents_gets_a_note_on_the_interval(command, pool)
     for label in flags[1::2]:
         own = of_run.sel(measure=label)
         worst = UNPOOLED[int(np.argmax(own.to_numpy()))]
-        assert (
-            f"{label} {own.mean().item():.3f}, up to {own.max().item():.3f} (run {worst})" in note
-        )
+        assert f"{label} {own.mean().item():.3f}, up to {own.max().item():.3f} ({worst})" in note
     assert note.endswith("; the interval is for runs like the pooled ones")
     flags = ["--common-topics", "1,10"]
     assert "weight" not in command(*words(pool, *flags, qrels="all"))[2]

@@ -157,7 +157,7 @@ def test_a_sample_is_compared_and_ranked_with_its_design(command, files, draw_sa
     of_a = (files / "a").read_text()
     (files / "d").write_text(of_a.replace(" Q0 ", " Q0 new").replace(" a", " d"))
     code, _, err = command("compare", *words, files / "d", "--reference", "d")
-    assert code == 0 and "outside the frame, mean over runs: P@10 0.250, up to 1.000 (run d)" in err
+    assert code == 0 and "outside the frame, mean over runs: P@10 0.250, up to 1.000 (d)" in err
     code, out, _ = command("rank", *words)
     assert code == 0 and "over these topics" in out
 

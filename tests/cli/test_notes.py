@@ -40,7 +40,7 @@ def evaluate(command, files):
 def test_the_run_with_most_weight_outside_is_named(evaluate, files):
     (files / "b").write_text((files / "b").read_text().replace(" d", " new"))
     err = evaluate("-m", "P@5", runs="ab")[2]
-    assert "P@5 0.500, up to 1.000 (run b)" in line_with(err, "weight on unjudged documents")
+    assert "P@5 0.500, up to 1.000 (b)" in line_with(err, "weight on unjudged documents")
 
 
 def test_weight_outside_an_unlisted_frame_is_unknown(command, files):
@@ -161,7 +161,7 @@ def test_a_weight_that_would_show_as_0_gets_no_note():
         dims=("measure", "run"),
         coords={"measure": ["AP", "P@10"], "run": ["a", "b"]},
     )
-    assert outside_shares(weight) == "P@10 0.000, up to 0.001 (run a)"
+    assert outside_shares(weight) == "P@10 0.000, up to 0.001 (a)"
 
 
 class Outdated(UserWarning, DeprecationWarning):

@@ -210,7 +210,8 @@ def test_further_documents_come_beside_the_judged_ones(command, files, sampled):
     code, out, err = command("evaluate", files / "judged", *words)
     assert code == 2 and "no judgment for 60 of the selected pairs" in err
     assert err.endswith(
-        "; 60 of these came with --certain: give both files of judgments together\n"
+        "; 60 of these came with --certain: give both files of judgments together, as a glob such "
+        "as 'judged/*'\n"
     )
     assert "judge them" not in err
     code, out, err = command("evaluate", files / "before", *words)
