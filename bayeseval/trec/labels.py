@@ -7,6 +7,7 @@ from bayeseval.trec.lines import LONGEST_PACKED, WORD, Spans, eights, kept_bytes
 
 _LONG = np.uint64(0xFFFFFFFF00000000)  # bytes that no UTF-8 text holds
 _LAST = np.uint64(2**64 - 1)  # after all keys
+BITS = 64  # of a key
 _NOT_ASCII = np.uint64(0x8080808080808080)
 
 
@@ -62,7 +63,7 @@ class Labels:
         """Numbers (code, width) of every code; rows of them ascend as labels do."""
         rows = self._rows()
         if not self._long:
-            return rows.byteswap()
+            return rows.byteswap() if rows.shape[1] == 1 else _differing_bits(_letters(rows))
         codes, seen = numbered(np.zeros(self._count, dtype=np.int32), rows)
         _, place = np.unique(self._texts(rows[seen]), return_inverse=True)
         return place[codes, None].astype(np.uint64)
@@ -78,7 +79,7 @@ class Labels:
 
     def _texts(self, rows: np.ndarray) -> np.ndarray:
         """Labels (n,) of packed rows."""
-        letters = rows.view(np.uint8).reshape(len(rows), -1)
+        letters = _letters(rows)
         if not self._long and not (rows & _NOT_ASCII).any():
             used = np.flatnonzero(letters.any(axis=0))
             length = int(used[-1]) + 1 if used.size else 1
@@ -88,6 +89,31 @@ class Labels:
         for row in np.flatnonzero(rows[:, 0] & _LONG == _LONG):
             listed[row] = by_number[int(rows[row, 0] & ~_LONG)]
         return np.array([text.decode() for text in listed], dtype=str)
+
+
+def _letters(rows: np.ndarray) -> NDArray[np.uint8]:
+    """Bytes (label, byte) of packed words (label, width)."""
+    return rows.view(np.uint8).reshape(len(rows), WORD * rows.shape[1])
+
+
+def _differing_bits(letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Numbers (label, width) that ascend as rows of bytes (label, byte) do, in few words.
+
+    Of every byte only the bits are kept that are not the same in all labels: four of a digit.
+    """
+    differing = np.bitwise_or.reduce(letters ^ letters[:1], axis=0)
+    keys, n_used = [np.zeros(len(letters), dtype=np.uint64)], 0
+    for column in np.flatnonzero(differing).tolist():
+        bits = int(differing[column])
+        low = (bits & -bits).bit_length() - 1
+        n_bits = bits.bit_length() - low
+        if n_used + n_bits >= BITS:  # a word of ones is kept free, see `numbered`
+            keys.append(np.zeros(len(letters), dtype=np.uint64))
+            n_used = 0
+        part = (letters[:, column] >> np.uint8(low)) & np.uint8((1 << n_bits) - 1)
+        keys[-1] = (keys[-1] << np.uint64(n_bits)) | part
+        n_used += n_bits
+    return np.stack(keys, axis=1)
 
 
 def numbered(
