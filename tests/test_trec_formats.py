@@ -589,3 +589,10 @@ def test_a_parquet_file_that_cannot_be_read_is_named(of_lines, tmp_path, monkeyp
 
 def _without_pyarrow(*_):
     raise ImportError("Unable to find a usable engine")
+
+
+@pytest.mark.parametrize("end", ["", " # d1"])
+def test_lines_of_ranklib_are_called_so(tmp_path, end):
+    (tmp_path / "train.txt").write_text(f"2 qid:1 1:0.3 2:0.5{end}\n0 qid:1 1:0.1 2:0.0{end}\n")
+    with pytest.raises(ValueError, match="train.txt, line 1: a line of RankLib .* no document"):
+        be.read_collection(tmp_path / "train.txt")

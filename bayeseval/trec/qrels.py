@@ -217,6 +217,11 @@ def _of_lines(lines: Lines, qrels_format: str) -> pd.DataFrame:
 def _check_width(lines: Lines) -> None:
     """Refuse the lines of a run, and warn of other fields than those of plain qrels."""
     n_columns = len(COLUMNS["qrels"].split())
+    if lines.text_of(1, 0).startswith("qid:"):
+        raise ValueError(
+            f"{lines.name}, line {lines.number[0]}: a line of RankLib (grade qid:topic, then "
+            f"features), which names no document; write lines of {COLUMNS['qrels']}."
+        )
     wide = lines.count > n_columns
     if not wide.any():
         return
