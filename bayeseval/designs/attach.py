@@ -197,18 +197,7 @@ def attach_judgments(
     labels = np.asarray(judged["topic"]), np.asarray(judged["document"])
     in_design = pair_positions(design, *labels)
     _check_topics(design, labels[0], source)
-    never = design["inclusion_probability"].to_numpy() == 0
-    if is_order(design):  # every document of the list may be judged
-        never = design["stratum"].to_numpy() < 0
-    stray = np.flatnonzero((in_design < 0) | never[in_design])
-    if stray.size:
-        first = judged.iloc[stray[0]]
-        raise ValueError(
-            f"{source} has {counted(stray.size, 'judged pair')} with inclusion probability 0 in "
-            f"the design, the first is topic '{first.topic}' document '{first.document}'"
-            f"{alike_document(design, first.topic, first.document)}; only pairs of the frame can "
-            "be judged; are these the judgments of another sample?"
-        )
+    _check_in_frame(design, in_design, judged, source)
     if is_order(design):
         design, used = _judged_beginning(design, in_design, source)
         judged, in_design = judged.loc[used], in_design[used]
@@ -436,6 +425,22 @@ def _not_begun(design: xr.Dataset, judged: np.ndarray) -> list[str]:
         return []
     due = pair_topic[design["selected"].to_numpy().astype(bool)]
     return topics[np.setdiff1d(due, pair_topic[judged])].tolist()
+
+
+def _check_in_frame(design: xr.Dataset, in_design: np.ndarray, judged, source: str) -> None:
+    """Refuse judgments of pairs that the design cannot draw."""
+    never = design["inclusion_probability"].to_numpy() == 0
+    if is_order(design):  # every document of the list may be judged
+        never = design["stratum"].to_numpy() < 0
+    stray = np.flatnonzero((in_design < 0) | never[in_design])
+    if stray.size:
+        first = judged.iloc[stray[0]]
+        raise ValueError(
+            f"{source} has {counted(stray.size, 'judged pair')} with inclusion probability 0 in "
+            f"the design, the first is topic '{first.topic}' document '{first.document}'"
+            f"{alike_document(design, first.topic, first.document)}; only pairs of the frame can "
+            "be judged; are these the judgments of another sample?"
+        )
 
 
 def _check_topics(design: xr.Dataset, judged: np.ndarray, source: str) -> None:

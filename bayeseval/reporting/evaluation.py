@@ -163,18 +163,23 @@ def report(
     openings = {label: answer(label, shown[label], sampled, options) for label in named}
     modelled = len(answers) > 1 or bool(by_model)
     made = _method(sampled, answers[0].scores.attrs, modelled, options, fitting)
+    lead = _lead(sampled, named, answers[0].scores, str(options["estimator"]))
+    return _page(title, answers, openings, cautions, (lead, made))
+
+
+def _lead(sampled: xr.DataTree, named: list[str], scores: xr.Dataset, estimator: str) -> str:
+    """How much was judged, and what documents without a judgment count as."""
     runs, topics = (counted(sampled.sizes[dim], dim) for dim in ("run", "topic"))
     number = int(sampled["judgments/grade"].notnull().sum())
     lead = (
         f"{runs} on {topics}, {number:,} judgments, {number / sampled.sizes['topic']:.0f} per topic"
     )
-    if options["estimator"] in WITHOUT_DESIGN:
-        weight = answers[0].scores["outside_weight"].max("run")
-        fates = {
-            _fate(options["estimator"], one) for one in named if weight.sel(measure=one) >= SHOWN
-        }
+    if estimator in WITHOUT_DESIGN:
+        weight = scores["outside_weight"].max("run")
+        shown = [label for label in named if weight.sel(measure=label) >= SHOWN]
+        fates = dict.fromkeys(_fate(estimator, label) for label in shown)
         lead += "".join(f"; documents without a judgment {fate}" for fate in fates if fate)
-    return _page(title, answers, openings, cautions, (f"{lead}.", made))
+    return f"{lead}."
 
 
 def _page_of_scores(

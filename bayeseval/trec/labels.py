@@ -7,7 +7,6 @@ from bayeseval.trec.lines import LONGEST_PACKED, WORD, Spans, eights, kept_bytes
 
 _LONG = np.uint64(0xFFFFFFFF00000000)  # bytes that no UTF-8 text holds
 _LAST = np.uint64(2**64 - 1)  # after all keys
-BITS = 64  # of a key
 _NOT_ASCII = np.uint64(0x8080808080808080)
 
 
@@ -107,7 +106,7 @@ def _differing_bits(letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
         bits = int(differing[column])
         low = (bits & -bits).bit_length() - 1
         n_bits = bits.bit_length() - low
-        if n_used + n_bits >= BITS:  # a word of ones is kept free, see `numbered`
+        if n_used + n_bits > 63:  # no key is `_LAST`
             keys.append(np.zeros(len(letters), dtype=np.uint64))
             n_used = 0
         part = (letters[:, column] >> np.uint8(low)) & np.uint8((1 << n_bits) - 1)

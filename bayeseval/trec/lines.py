@@ -207,12 +207,12 @@ def warn_of_comments(name: str, data: bytes) -> None:
     others = [line.split() for line in head if line.strip() and not line.startswith(b"#")]
     if not others:
         return
-    numbers = [column for column, field in enumerate(others[-1]) if _is_number(field)]
+    numbers = [column for column, field in enumerate(others[-1]) if is_number(field)]
     while True:
         end = data.find(b"\n", place) + 1 or len(data)
         fields = data[place:end].split()
         alike = len(fields) == len(others[-1]) and len(fields[0]) > 1
-        if alike and numbers and _is_number(fields[numbers[-1]]):
+        if alike and numbers and is_number(fields[numbers[-1]]):
             topic, line = fields[0].decode(), data.count(b"\n", 0, place) + 1
             warnings.warn(
                 f"{name}, line {line}: a line that begins with # is left out as a comment, and "
@@ -226,7 +226,8 @@ def warn_of_comments(name: str, data: bytes) -> None:
             return
 
 
-def _is_number(field: bytes) -> bool:
+def is_number(field: bytes | str) -> bool:
+    """Whether a field is read as a number."""
     try:
         float(field)
     except ValueError:

@@ -23,7 +23,7 @@ from bayeseval.trec.frames import (
     of_dict,
     without_index,
 )
-from bayeseval.trec.lines import WrongFields, check_text, warn_of_comments
+from bayeseval.trec.lines import WrongFields, check_text, is_number, warn_of_comments
 from bayeseval.trec.sources import PARQUET, bare_name, path_text, read_bytes
 
 ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".parq")
@@ -300,7 +300,7 @@ def _header(first: str, kind: str) -> tuple[str | None, list[str] | None]:
         except (csv.Error, StopIteration):
             continue
         columns = our_columns(cells, kind)
-        if columns is not None and not any(map(_is_number, cells)):
+        if columns is not None and not any(map(is_number, cells)):
             return separator, columns
     return None, None
 
@@ -310,20 +310,12 @@ def _check_names(where: str, first: str, kind: str) -> None:
     separator = max(_QUOTED, key=first.count)
     cells = [cell.strip(' "') for cell in first.split(separator)]
     named = all(not cell or cell[0].isidentifier() for cell in cells)
-    if len(cells) > 1 and named and not any(map(_is_number, first.split())):
+    if len(cells) > 1 and named and not any(map(is_number, first.split())):
         needed = "; ".join(map(accepted, ("topic", "document", VALUE[kind])))
         raise ValueError(
             f"{where}: the columns are {some_of(cells, 10)}, and a topic and a document must be "
             f"among them; known names: {needed}."
         )
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _lines(text: str, separator: str | None, number: int) -> Iterator[tuple[int, list[str]]]:
