@@ -378,9 +378,12 @@ def test_what_is_rated_without_a_name_is_refused(tmp_path):
     for value, message in (
         (
             {"judgments": [{"query": "x", "ratings": [{"rating": 1}]}]},
-            "must have one of docId, doc",
+            "needs one of the keys docId, doc",
         ),
-        ({"judgments": [{"ratings": [{"docId": 1, "rating": 1}]}]}, "must have one of query, name"),
+        (
+            {"judgments": [{"ratings": [{"docId": 1, "rating": 1}]}]},
+            "needs one of the keys query, name",
+        ),
         (
             {"judgments": [{"query": "x", "ratings": [{"docId": "1", "rating": 0.5}]}]},
             "entry 1 .*grade 0.5 is not a whole number",

@@ -164,8 +164,7 @@ def _note_errors(pairs: Dataset, n_runs: int) -> None:
     if n_runs < 3 and pairs.attrs["prior"] != "flat":
         note(
             "P(a > b) rests on a prior of the difference that is estimated from all pairs of runs, "
-            "and 2 runs are one pair: it is mostly what is assumed beforehand, and less sure than "
-            "the interval"
+            "and with one pair what is assumed beforehand dominates; trust the interval more"
         )
 
 

@@ -217,7 +217,7 @@ def as_scores(rows: DataFrame, about: dict, format: str) -> str:
         if few:
             notes.append(
                 f"errors are known from few numbers (degrees of freedom: {', '.join(few)}): "
-                "intervals are long for that"
+                "so intervals are long"
             )
     if "more_judgments" in rows and (rows["more_judgments"].dropna() > 0).to_numpy().any():
         notes.append(

@@ -66,7 +66,9 @@ def _first(name: str, value: Any, names: tuple[str, ...]) -> Any:
     """Value of the first of some names that is there."""
     found = next((one for one in names if isinstance(value, Mapping) and one in value), None)
     if found is None:
-        raise ValueError(f"{name}: what is rated must have one of {', '.join(names)}: {value}")
+        raise ValueError(
+            f"{name}: every rated entry needs one of the keys {', '.join(names)}: {value}"
+        )
     return value[found]
 
 

@@ -203,7 +203,7 @@ def _warn_topics_alike(tree, retrieved: np.ndarray, pooled: np.ndarray) -> None:
     if alike:
         warnings.warn(
             f"topic '{alike[0][0]}' of the runs has no judgment and '{alike[0][1]}' of the "
-            f"judgments no run, and so it is with {len(alike)} in all: are they the same?",
+            f"judgments no run; there are {len(alike)} such topics in all: are they the same?",
             stacklevel=4,
         )
 
