@@ -20,6 +20,7 @@ from concurrent.futures import (
 )
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from bayeseval.progress import track
 from bayeseval.whole_file import expanded_path, whole_file
 
 _ON_WORKER = ContextVar("one of many workers", default=False)
+_EXECUTOR: ContextVar[Any] = ContextVar("who does blocks of work", default=None)
 
 
 def usable_processors() -> int:
@@ -62,6 +64,31 @@ def each_on_a_core[Task, Answer](
 ) -> list[Answer]:
     """``[function(task) for task in tasks]`` in threads, as :func:`in_order` does it."""
     return list(in_order(function, tasks, description, usable_processors()))
+
+
+@contextmanager
+def working_on(executor: Any) -> Iterator[None]:
+    """Blocks of work are done by an executor (:func:`in_chunks`); None: by this machine's cores."""
+    check_executor(executor)
+    before = _EXECUTOR.set(executor)
+    try:
+        yield
+    finally:
+        _EXECUTOR.reset(before)
+
+
+def on_blocks(
+    function: Callable, shared: tuple, tasks: Sequence, description: str, at_once: int | None = None
+) -> Iterator[Any]:
+    """Yield ``function(*shared, task)`` for each task in turn, by the executor that works.
+
+    Without one in threads here, ``at_once`` or as many as there are cores.
+    """
+    executor = _EXECUTOR.get()
+    if executor is not None:
+        return in_chunks(function, shared, tasks, description, executor)
+    at_once = at_once or usable_processors()
+    return in_order(partial(function, *shared), tasks, description, at_once)
 
 
 def in_order[Task, Answer](

@@ -34,9 +34,9 @@ def regressions(monkeypatch, case: str, budget: int) -> list[tuple]:
     """Rows, relevance and penalty of each regression that a sample of the demo data takes."""
     asked = []
 
-    def noted(*request):
-        asked.append(request)
-        return ridge_logistic(*request)
+    def noted(rows, relevance, penalty, position=slice(None)):
+        asked.append((rows.at(position), relevance, penalty))
+        return ridge_logistic(*asked[-1])
 
     module = importlib.import_module(PLACES[case])  # a function hides one of them
     monkeypatch.setattr(module, "ridge_logistic", noted)

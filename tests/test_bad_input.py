@@ -310,7 +310,7 @@ SUSPECTED = [
     (lambda: read_collection(OTHER_TOPICS, {"1": {"x": 1.0}, "2": {"z": 1.0}}),
      "for other topics: are the topics the same"),
     (lambda: read_collection(GRADES, SCORES),
-     "topic '01' of the runs has no judgment and '1' of the judgments no run; there are 2 such topics in all"),
+     "topic '01' of the runs has no judgment and '1' of the judgments no run; there are 2 such"),
     (lambda: read_collection({"1": {"7": 1, "12": 0}}, ZEROS),
      "topic '1' has documents '007' and '7', .* with 1 in all: are they the same"),
     (lambda: read_collection(None, ZEROS | {"s": {"1": {"A": 1.0}}}), "'A' and 'a'"),

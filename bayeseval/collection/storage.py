@@ -13,7 +13,8 @@ from bayeseval.collection.schema import SCHEMA, check_collection, datasets
 from bayeseval.messages import Message, Option
 from bayeseval.whole_file import expanded_path, whole_file, whole_folder
 
-ON_DISK = ("document", "ranking")  # what may stay on disk while the rest is in memory
+# what may stay on disk while the rest is in memory
+ON_DISK = ("document", "ranking", "place", "judging_order")
 
 
 def save_collection(collection: xr.DataTree, path) -> None:

@@ -1,5 +1,7 @@
 """The difference estimator, ``dyn``, and that of Horvitz and Thompson, ``stat``."""
 
+from functools import partial
+
 import numpy as np
 import xarray as xr
 
@@ -34,7 +36,7 @@ def horvitz_thompson(
         frame.sample,
         frame.grade,
         frame.scale,
-        counts=lambda: counts_of_topics(frame, denominator, random_seed),
+        counts=partial(counts_of_topics, frame, denominator, random_seed),
         random_seed=random_seed,
     )
 
@@ -75,20 +77,21 @@ def difference(frame: Frame, predictor, random_seed: int, denominator: str) -> E
     for label in label_names(collection):
         if label in asked:
             warn_of_copies(label, columns[label], frame.grade[0])
-
-    def model(sample, observed, counted, higher):
-        used = _learned(spec, columns) if higher else spec
-        return predicted_relevance(sample, observed, used, columns=columns, counted=counted)
-
     return EstimatedRelevance(
         frame.ranked_sample,
         frame.grade,
         frame.scale,
-        model,
-        counts=lambda: counts_of_topics(frame, denominator, random_seed),
+        partial(_predicted, spec, columns),
+        counts=partial(counts_of_topics, frame, denominator, random_seed),
         random_seed=random_seed,
         as_given=as_given,
     )
+
+
+def _predicted(spec, columns, sample, observed, counted, higher):
+    """M of the pairs of a sample, of a step of the gain above the first where it is ``higher``."""
+    used = _learned(spec, columns) if higher else spec
+    return predicted_relevance(sample, observed, used, columns=columns, counted=counted)
 
 
 def counts_of_topics(frame: Frame, denominator: str, random_seed: int) -> CountModel | None:
@@ -120,6 +123,7 @@ def counts_of_topics(frame: Frame, denominator: str, random_seed: int) -> CountM
                 random_seed,
                 labelled=bool(frame.design_labels),
                 made_certain=frame.made_certain,
+                graded=sum(grade > min(0.0, *frame.scale) for grade in frame.scale) > 1,
             )
         except ValueError:  # of contributing_runs
             reason = "no run contributed to the frame, so its documents have no fused rank"

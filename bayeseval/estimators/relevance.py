@@ -139,6 +139,7 @@ class EstimatedRelevance:
         self._random_seed = random_seed
         self._make_counts = counts
         self._kept: dict[tuple, Any] = {}
+        self._last_slots: tuple[int, Slots] | None = None  # of one topic
 
     def topic(self, topic: int, position: NDArray[np.int32]) -> TopicRelevance:
         """What the scoring functions may ask about one topic, for runs at these positions."""
@@ -245,7 +246,10 @@ class EstimatedRelevance:
         return at_least(counted.min()) if whole else tuple(counted.tolist())
 
     def _slots(self, topic: int) -> Slots:
-        return self._once(("slots", topic), partial(topic_slots, self.sample, topic))
+        kept = self._last_slots
+        if kept is None or kept[0] != topic:
+            kept = self._last_slots = topic, topic_slots(self.sample, topic)
+        return kept[1]
 
     def _once(self, name: tuple, make: Callable[[], Any]) -> Any:
         """What has been made before under a name, or is made now."""

@@ -1,12 +1,13 @@
 """Features of a document that the sample cannot change: what its ranks in the runs say."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.frame.sample import Sample
-from bayeseval.processors import each_on_a_core, one_blas_thread
+from bayeseval.processors import on_blocks, one_blas_thread
 
 
 def discount(depth: int, reach: int = 0) -> NDArray[np.float64]:
@@ -63,20 +64,11 @@ class RankFeatures:
     @classmethod
     def of(cls, sample: Sample, n_components: int) -> "RankFeatures":
         """Features of a sample, with components 2, 3, ... of those of its runs."""
-        blocks = list(sample.blocks())
-
-        def deepest(rows: slice) -> int:
-            return int(sample.run_rank[rows].max(initial=1))
-
-        depth = max(each_on_a_core(deepest, blocks, "ranks of documents"), default=1)
+        blocks = list(sample.blocks()) or [slice(0, 0)]
+        depth = max(on_blocks(_deepest, (sample.run_rank,), blocks, "ranks of documents"))
         run, of_rank = by_content(sample), discount(depth)
-
-        def sums(rows: slice) -> tuple[NDArray[np.float64], ...]:
-            ranks = sample.run_rank[rows]
-            runs = of_rank[ranks[:, run]]
-            return log_best_ranks(ranks, depth + 1).sum(axis=0), runs.sum(axis=0), runs.T @ runs
-
-        parts = each_on_a_core(sums, blocks or [slice(0, 0)], "features of documents")
+        known = sample.run_rank, run, of_rank
+        parts = on_blocks(_sums, known, blocks, "features of documents")
         best, total, square = (
             np.sum(part, axis=0) / max(sample.n_pairs, 1) for part in zip(*parts, strict=True)
         )
@@ -109,6 +101,21 @@ class RankFeatures:
     def components(self, runs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Where the runs disagree, by their features: principal components 2, 3, ..."""
         return (runs - self.run_mean) @ self.direction
+
+
+def _deepest(run_rank: Any, rows: slice) -> int:
+    return int(run_rank[rows].max(initial=1))
+
+
+def _sums(run_rank: Any, run, of_rank, rows: slice) -> tuple[NDArray[np.float64], ...]:
+    """Sums over a block of rows: of logs of best ranks, and of runs' discounts and their products.
+
+    The discounts are ``of_rank`` of the runs' ranks, in the order of ``run``.
+    """
+    ranks = run_rank[rows]
+    runs = of_rank[ranks[:, run]]
+    best = log_best_ranks(ranks, of_rank.size - 1)
+    return best.sum(axis=0), runs.sum(axis=0), runs.T @ runs
 
 
 def by_content(sample: Sample) -> NDArray[np.int64]:

@@ -42,11 +42,14 @@ class StoredRanking:
         self.shape, self.dtype = data.shape, data.dtype
         self._read: dict[int, NDArray] = {}  # blocks of topics, the latest last
 
+    def __reduce__(self) -> tuple:
+        return StoredRanking, (self._data,)  # without the blocks
+
     def __len__(self) -> int:
         return len(self._data)
 
     def __array__(self, dtype=None, copy=None) -> NDArray:
-        return np.asarray(self._data, dtype=dtype)
+        return np.asarray(_read(self._data), dtype=dtype)
 
     def __getitem__(self, key: Any) -> Any:
         runs, topics, *ranks = key if isinstance(key, tuple) and key[0] is not ... else (key, None)
@@ -55,14 +58,19 @@ class StoredRanking:
             number, place = divmod(int(topics), size)
             block = self._read.get(number)
             if block is None:
-                block = np.asarray(self._data[:, number * size : (number + 1) * size])
+                block = _read(self._data[:, number * size : (number + 1) * size])
                 self._read[number] = block
                 for older in list(self._read)[:-KEPT]:
                     self._read.pop(older, None)
             return block[(runs, place, *ranks)]
         part = self._data[key]
         whole = part.ndim == 3 and part.shape[1] == self.shape[1]
-        return StoredRanking(part) if whole else np.asarray(part)
+        return StoredRanking(part) if whole else _read(part)
+
+
+def _read(data: Any) -> NDArray[np.int32]:
+    """Array of dask, read in this thread even where a client of dask is at work."""
+    return data.compute(scheduler="synchronous")
 
 
 @dataclass(frozen=True, eq=False)

@@ -178,7 +178,9 @@ def _check_drawn(collection: xr.DataTree, sample: Sample) -> None:
         return
     counts = np.add.reduceat(sample.selected[:, order].astype(np.int64), first, axis=1)
     topic_of = collection["design/stratum_topic"].to_numpy()[occurring]
-    judged = (counts > 0) @ (topic_of[:, None] == np.arange(sample.n_topics))
+    judged = np.zeros((len(counts), sample.n_topics), dtype=bool)
+    for row, of_topics in zip(counts, judged, strict=True):
+        of_topics[topic_of[row > 0]] = True
     # a topic without any judgment is one that nobody has judged yet
     replicate, column = np.nonzero((counts != drawn[occurring]) & judged[:, topic_of])
     if replicate.size:

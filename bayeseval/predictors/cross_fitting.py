@@ -154,7 +154,7 @@ def held_out_groups(sample: Sample) -> NDArray[np.int64]:
     return np.unique((topic * 2 + kind) * span + within, return_inverse=True)[1]
 
 
-def folds(sample: Sample, n_folds: int) -> NDArray[np.int64]:
+def folds(sample: Sample, n_folds: int) -> NDArray[np.int8]:
     """Fold of every frame pair: its groups dealt into ``n_folds``, one player on at each topic.
 
     Topics stand in the order of their labels, so that other labels give another deal, and slightly
@@ -163,7 +163,7 @@ def folds(sample: Sample, n_folds: int) -> NDArray[np.int64]:
     group = held_out_groups(sample)
     first_group = np.full(sample.n_topics, np.iinfo(np.int64).max)
     np.minimum.at(first_group, sample.topic, group)
-    return (group - first_group[sample.topic] + sample.topic) % n_folds
+    return ((group - first_group[sample.topic] + sample.topic) % n_folds).astype(np.int8)
 
 
 def held_out_prevalence(sample: Sample, relevance: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,12 +1,20 @@
 """Predictions made elsewhere: an LLM judge's labels or probabilities, another assessor's grades."""
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.frame.sample import Sample
 from bayeseval.measures.measure import is_counted
 from bayeseval.predictors.cross_fitting import held_out_prevalence
-from bayeseval.predictors.pooled import INTERCEPT_PENALTY, cross_fitted, value_features
+from bayeseval.predictors.pooled import (
+    INTERCEPT_PENALTY,
+    Floats,
+    OfRows,
+    cross_fitted,
+    value_features,
+)
 from bayeseval.regression.ridge_logistic import Penalty
 
 
@@ -126,12 +134,13 @@ def recalibrated(
     if np.isinf(values).any():
         raise ValueError("an external predictor holds an infinite value; allowed: finite or NaN.")
     of_values = value_features(values)
-
-    def features(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        own = of_values(rows)
-        intercept = np.ones((len(own), 1))
-        return np.column_stack([intercept, own]), intercept
-
     n_values = of_values(slice(0, 0)).shape[1]
     penalty = Penalty(np.array([INTERCEPT_PENALTY, *[1.0] * n_values]), np.ones(1))
-    return cross_fitted(sample, relevance, features, penalty)
+    return cross_fitted(sample, relevance, partial(_with_intercept, of_values), penalty)
+
+
+def _with_intercept(of_values: OfRows, rows: slice) -> tuple[Floats, Floats]:
+    """Features of a block of rows: 1 and those of the values; each topic has an intercept."""
+    own = of_values(rows)
+    intercept = np.ones((len(own), 1))
+    return np.column_stack([intercept, own]), intercept

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from bayeseval.frame.features import RankFeatures
 from bayeseval.frame.sample import Sample
 from bayeseval.predictors.cross_fitting import folds
-from bayeseval.processors import each_on_a_core
+from bayeseval.processors import in_order, on_blocks, usable_processors
 from bayeseval.regression.ridge_logistic import (
     Coefficients,
     Penalty,
@@ -21,9 +22,13 @@ from bayeseval.regression.ridge_logistic import (
 INTERCEPT_PENALTY = 0.25
 FEW_LABELS = 20  # different values, at most, that are labels and not numbers
 N_FOLDS = 5
+LARGE = 10_000_000  # features of which one fit at a time is made, for memory
 
+Floats = NDArray[np.float64]
+OfRows = Callable[[slice], Floats]
 # features of a block of rows: those that all topics share, and each topic's own
-Features = Callable[[slice], tuple[NDArray[np.float64], NDArray[np.float64]]]
+Features = Callable[[slice], tuple[Floats, Floats]]
+Fits = list[list[Coefficients | None]]  # of every replicate and fold
 
 
 def pooled(
@@ -84,14 +89,15 @@ def pooled(
         # of 1 and log rank of a topic, and of its components
         np.concatenate([(1.0, 3.0), np.full(ranked.direction.shape[1], 2.0)]),
     )
+    return cross_fitted(sample, relevance, partial(_of_rows, ranked, external), penalty)
 
-    def features(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        rank, runs = ranked.ranks(rows), ranked.runs(rows)
-        labels = [] if external is None else [external(rows)]
-        common = np.column_stack([rank, ranked.best_ranks(rows), *labels, runs])
-        return common, np.column_stack([rank[:, :2], ranked.components(runs)])
 
-    return cross_fitted(sample, relevance, features, penalty)
+def _of_rows(ranked: RankFeatures, external: OfRows | None, rows: slice) -> tuple[Floats, Floats]:
+    """Features of a block of rows: of their ranks, and of external predictions."""
+    rank, runs = ranked.ranks(rows), ranked.runs(rows)
+    labels = [] if external is None else [external(rows)]
+    common = np.column_stack([rank, ranked.best_ranks(rows), *labels, runs])
+    return common, np.column_stack([rank[:, :2], ranked.components(runs)])
 
 
 def cross_fitted(
@@ -101,23 +107,36 @@ def cross_fitted(
 
     The ``features`` of a block of rows are those that all topics share, and each topic's own.
     """
+    fold = folds(sample, N_FOLDS)
+    fits = _fits(sample, relevance, features, penalty, fold)
+    known, blocks = (features, sample.topic, sample.n_topics, fold, fits), list(sample.blocks())
+    predicted = np.zeros(sample.selected.shape)
+    parts = on_blocks(_held_out, known, blocks, "M from all topics")
+    for rows, part in zip(blocks, parts, strict=True):
+        predicted[:, rows] = part
+    return predicted
+
+
+def _held_out(
+    features: Features,
+    topic: NDArray,
+    n_topics: int,
+    fold: NDArray[np.int8],
+    fits: Fits,
+    rows: slice,
+) -> Floats:
+    """M (replicate, row) of a block of rows, each by the fit to the other folds."""
     from scipy.special import expit
 
-    fold, blocks = folds(sample, N_FOLDS), list(sample.blocks())
-    fits = _fits(sample, relevance, features, penalty, fold)
-    predicted = np.zeros(sample.selected.shape)
-
-    def fill(rows: slice) -> None:
-        whole = TopicRows(*features(rows), sample.topic[rows], sample.n_topics)
-        for number in range(N_FOLDS):
-            member = np.flatnonzero(fold[rows] == number)
-            held_out = _at(whole, member)
-            for row, of_folds in zip(predicted, fits, strict=True):
-                fitted = of_folds[number]
-                if fitted is not None:
-                    row[rows.start + member] = expit(logits(held_out, fitted))
-
-    each_on_a_core(fill, blocks, "M from all topics")
+    whole = TopicRows(*features(rows), topic[rows], n_topics)
+    predicted = np.zeros((len(fits), len(whole.topic)))
+    for number in range(N_FOLDS):
+        member = np.flatnonzero(fold[rows] == number)
+        held_out = whole.at(member)
+        for row, of_folds in zip(predicted, fits, strict=True):
+            fitted = of_folds[number]
+            if fitted is not None:
+                row[member] = expit(logits(held_out, fitted))
     return predicted
 
 
@@ -126,64 +145,71 @@ def _fits(
     relevance: NDArray[np.float64],
     features: Features,
     penalty: Penalty,
-    fold: NDArray[np.int64],
-) -> list[list[Coefficients | None]]:
+    fold: NDArray[np.int8],
+) -> Fits:
     """Coefficients by the documents outside each fold, of every replicate; None where none are."""
     drawn = sample.selected.any(axis=0)
-    place = np.cumsum(drawn) - 1  # of a drawn pair among these
-
-    def known(rows: slice) -> tuple[NDArray[np.float64], ...]:
-        return tuple(part[drawn[rows]] for part in features(rows))
-
-    parts = each_on_a_core(known, list(sample.blocks()), "features of judged documents")
-    if not parts:
+    if not drawn.any():
         return [[None] * N_FOLDS for _ in relevance]
-    shared, own = (np.concatenate(part) for part in zip(*parts, strict=True))
+    known: list[Floats] = []
+    first = 0
+    blocks = list(sample.blocks())
+    for part in on_blocks(_known, (features, drawn), blocks, "features of judged documents"):
+        known = known or [np.empty((np.count_nonzero(drawn), one.shape[1])) for one in part]
+        for whole, one in zip(known, part, strict=True):
+            whole[first : first + len(one)] = one
+        first += len(part[0])
+    drawn = np.flatnonzero(drawn)
+    shared, own = known
     rows = TopicRows(shared, own, sample.topic[drawn], sample.n_topics)
+    selected, fold = sample.selected[:, drawn], fold[drawn]
 
     def fit(task: tuple[int, int]) -> Coefficients | None:
         replicate, number = task
-        training = np.flatnonzero(sample.selected[replicate] & (fold != number))
+        training = np.flatnonzero(selected[replicate] & (fold != number))
         if not training.size:
             return None
-        return ridge_logistic(_at(rows, place[training]), relevance[replicate, training], penalty)
+        return ridge_logistic(rows, relevance[replicate, drawn[training]], penalty, training)
 
     tasks = list(itertools.product(range(len(relevance)), range(N_FOLDS)))
-    found = each_on_a_core(fit, tasks, "M from all topics")
+    at_once = 1 if rows.features.size > LARGE else usable_processors()  # each copies its rows
+    found = list(in_order(fit, tasks, "M from all topics", at_once))
     return [found[first : first + N_FOLDS] for first in range(0, len(found), N_FOLDS)]
 
 
-def _at(rows: TopicRows, position: NDArray[np.int64]) -> TopicRows:
-    return TopicRows(
-        rows.features[position], rows.topic_features[position], rows.topic[position], rows.n_topics
-    )
+def _known(features: Features, drawn: NDArray[np.bool_], rows: slice) -> tuple[Floats, ...]:
+    """Features of the drawn pairs of a block."""
+    return tuple(part[drawn[rows]] for part in features(rows))
 
 
-def value_features(values: NDArray[np.float64]) -> Callable[[slice], NDArray[np.float64]]:
+def value_features(values: Floats) -> OfRows:
     """Features (frame_pair, feature) of external predictions (frame_pair,) or (frame_pair, judge).
 
     Up to 20 different values are labels, each a column of its own. More are numbers: the value
     with mean 0 and standard deviation 1, its square, and whether it is missing. They are made for
     a block of rows.
     """
-    made = [_features(judge) for judge in values.reshape(len(values), -1).T]
-
-    def features(rows: slice) -> NDArray[np.float64]:
-        return np.column_stack([one(rows) for one in made])
-
-    return features
+    return partial(_of_judges, [_of_judge(judge) for judge in values.reshape(len(values), -1).T])
 
 
-def _features(values: NDArray[np.float64]) -> Callable[[slice], NDArray[np.float64]]:
+def _of_judges(judges: list[OfRows], rows: slice) -> Floats:
+    return np.column_stack([judge(rows) for judge in judges])
+
+
+def _of_judge(values: Floats) -> OfRows:
     """Features (frame_pair, feature) of one judge."""
-    known = ~np.isnan(values)
-    labels = np.unique(values[known])
+    known = values[~np.isnan(values)]
+    labels = np.unique(known)
     if labels.size <= FEW_LABELS:
-        return lambda rows: (values[rows, None] == labels).astype(float)
-    mean, spread = values[known].mean(), values[known].std()
+        return partial(_of_labels, values, labels)
+    return partial(_of_numbers, values, known.mean(), known.std())
 
-    def numbers(rows: slice) -> NDArray[np.float64]:
-        scaled = np.where(known[rows], (values[rows] - mean) / spread, 0.0)
-        return np.column_stack([scaled, scaled**2, ~known[rows]])
 
-    return numbers
+def _of_labels(values: Floats, labels: Floats, rows: slice) -> Floats:
+    return (values[rows, None] == labels).astype(float)
+
+
+def _of_numbers(values: Floats, mean: float, spread: float, rows: slice) -> Floats:
+    known = ~np.isnan(values[rows])
+    scaled = np.where(known, (values[rows] - mean) / spread, 0.0)
+    return np.column_stack([scaled, scaled**2, ~known])

@@ -4,11 +4,14 @@ It is our own because it runs over replicates and folds at once, and takes relev
 1.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+ROWS = 100_000  # of features that are weighted at once
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,14 @@ class TopicRows(NamedTuple):
     topic: NDArray[np.integer]
     n_topics: int
 
+    def at(self, position: Any) -> "TopicRows":
+        """Rows at some positions."""
+        own = self.topic_features[position]
+        return TopicRows(self.features[position], own, self.topic[position], self.n_topics)
+
 
 def ridge_logistic(
-    rows: TopicRows, relevance: NDArray[np.float64], penalty: Penalty
+    rows: TopicRows, relevance: NDArray[np.float64], penalty: Penalty, position: Any = None
 ) -> Coefficients:
     r"""Coefficients that maximise the penalised likelihood, by Newton's method.
 
@@ -46,19 +54,36 @@ def ridge_logistic(
     with penalties :math:`\lambda_j \beta_j^2 / 2` and :math:`\mu_k \gamma_{tk}^2 / 2`. The Hessian
     is block diagonal in the topics' :math:`\gamma_t`, which are eliminated (Schur complement), so
     that the cost grows linearly with the number of topics. Steps are halved until the penalised
-    likelihood does not fall. Relevance (row,) may lie between 0 and 1.
+    likelihood does not fall. Relevance (row,) may lie between 0 and 1, and is that of the rows at
+    some positions (row,) where these are given.
     """
+    from scipy.special import expit
+
+    few = relevance.size <= ROWS
+    if few and position is not None:
+        rows = rows.at(position)
+    blocks = [slice(first, first + ROWS) for first in range(0, max(relevance.size, 1), ROWS)]
+    places = blocks if few or position is None else [position[part] for part in blocks]
+    effects = [_effects_by_row(rows.at(place)) for place in places]
+
+    def logit_of(coefficients: Coefficients) -> NDArray[np.float64]:
+        return np.concatenate([logits(rows.at(place), coefficients) for place in places])
+
     coefficients = Coefficients(
         np.zeros(rows.features.shape[1]), np.zeros((rows.n_topics, rows.topic_features.shape[1]))
     )
-    logit = logits(rows, coefficients)
+    logit = logit_of(coefficients)
     loss = _loss(logit, relevance, coefficients, penalty)
-    effects = _effects_by_row(rows)
     for _ in range(100):
-        step, decrement = _newton_step(rows, effects, logit, relevance, coefficients, penalty)
+        residual, weight = relevance - expit(logit), expit(logit) * expit(-logit)
+        parts = (
+            (rows.at(place), by_row, residual[block], weight[block])
+            for place, by_row, block in zip(places, effects, blocks, strict=True)
+        )
+        step, decrement = _newton_step(parts, coefficients, penalty)
         for size in 0.5 ** np.arange(30):
             tried = Coefficients(*(c + size * s for c, s in zip(coefficients, step, strict=True)))
-            tried_logit = logits(rows, tried)
+            tried_logit = logit_of(tried)
             tried_loss = _loss(tried_logit, relevance, tried, penalty)
             if tried_loss <= loss + 1e-12 * abs(loss):
                 break
@@ -83,29 +108,40 @@ def _loss(logit, relevance, coefficients, penalty) -> float:
 
 
 def _newton_step(
-    rows, effects, logit, relevance, coefficients, penalty
+    parts: Iterable[tuple], coefficients: Coefficients, penalty: Penalty
 ) -> tuple[Coefficients, float]:
-    """Newton step, and its decrement: twice the fall of the loss it promises."""
+    """Newton step, and its decrement: twice the fall of the loss it promises.
+
+    Of each part of the rows the rows, their effects (:func:`_effects_by_row`), residuals and
+    weights.
+    """
     from scipy.linalg import cho_factor, cho_solve
     from scipy.sparse import csr_array
-    from scipy.special import expit
 
-    residual = relevance - expit(logit)
-    weight = expit(logit) * expit(-logit)
-    gradient = rows.features.T @ residual - penalty.common * coefficients.common
-    own_gradient = effects @ residual - (penalty.topic * coefficients.topic).ravel()
-    row = effects.indices
-    weighted = csr_array((effects.data * weight[row], row, effects.indptr), effects.shape)
-    cross = weighted @ rows.features
-    blocks = (weighted @ rows.topic_features).reshape(*coefficients.topic.shape, -1)
+    sums = [0.0] * 5
+    for rows, effects, residual, weight in parts:
+        row = effects.indices
+        weighted = csr_array((effects.data * weight[row], row, effects.indptr), effects.shape)
+        scaled = rows.features * np.sqrt(weight)[:, None]
+        terms = (
+            rows.features.T @ residual,
+            effects @ residual,
+            weighted @ rows.features,
+            weighted @ rows.topic_features,
+            scaled.T @ scaled,  # numpy takes half the work here
+        )
+        sums = [before + term for before, term in zip(sums, terms, strict=True)]
+    gradient, own_gradient, cross, blocks, schur = map(np.asarray, sums)
+    gradient = gradient - penalty.common * coefficients.common
+    own_gradient = own_gradient - (penalty.topic * coefficients.topic).ravel()
+    blocks = blocks.reshape(*coefficients.topic.shape, -1)
     inverse = np.linalg.inv(blocks + np.diag(penalty.topic))
 
     def eliminated(right):
         by_topic = right.reshape(*coefficients.topic.shape, -1)
         return (inverse @ by_topic).reshape(right.shape)
 
-    scaled = rows.features * np.sqrt(weight)[:, None]
-    schur = scaled.T @ scaled - cross.T @ eliminated(cross)  # numpy takes half the work here
+    schur = schur - cross.T @ eliminated(cross)
     schur[np.diag_indices_from(schur)] += penalty.common
     reduced = gradient - cross.T @ eliminated(own_gradient)
     common_step = cho_solve(cho_factor(schur, check_finite=False), reduced, check_finite=False)

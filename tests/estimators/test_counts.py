@@ -31,6 +31,12 @@ def small_counts(n_topics=4, n_cells=3, seed=1, none=()) -> Counts:
     return Counts(np.arange(0, n + 1, n_cells), relevant, sampled, curve, slope)
 
 
+def drawn_by(fit, unsampled, *, random_seed):
+    """Draws of the relevant among the unsampled documents (cell, draw)."""
+    numbers, parts = zip(*fit.draws(unsampled, random_seed=random_seed), strict=True)
+    return np.concatenate(parts, axis=1)[:, np.argsort(np.concatenate(numbers))]
+
+
 def grid_posterior(counts, topic, hyper, points=401):
     """Log integral over one topic's effects on a fine grid, and the grid's posterior."""
     inside = slice(*counts.start[topic : topic + 2])
@@ -171,7 +177,7 @@ def test_draws_have_the_moments_of_the_enumerated_posterior():
     counts = small_counts(seed=7)
     still = CountFit(counts)
     still.root = np.zeros((still.n_hyper, still.n_hyper))
-    draws = still.draws(np.full(counts.relevant.size, 2.0), random_seed=2)
+    draws = drawn_by(still, np.full(counts.relevant.size, 2.0), random_seed=2)
     for topic in range(4):
         inside = slice(*counts.start[topic : topic + 2])
         _, mass, u0, u1 = grid_posterior(counts, topic, still.hyper)
@@ -220,7 +226,7 @@ def test_hyperparameters_do_not_stand_where_the_sample_rules_them_out(monkeypatc
     counts = Counts(start, seen.ravel().astype(float), np.tile(sampled, 30).astype(float), curve, z)
 
     def expected():
-        drawn = CountFit(counts).draws(np.tile(size - sampled, 30).astype(float), random_seed=1)
+        drawn = drawn_by(CountFit(counts), np.tile(size - sampled, 30).astype(float), random_seed=1)
         return np.add.reduceat(drawn, start[:-1]).mean()
 
     assert expected() < 1.0
@@ -274,7 +280,7 @@ def test_a_fit_that_stops_early_says_so(monkeypatch):
 def test_topics_may_have_nothing_relevant_where_the_counts_say_so(seed):
     counts, unsampled, none = topics_without_any(15, seed)
     fits = fit_counts(counts, shows_none=none), CountFit(counts)
-    draws = (one.draws(unsampled, random_seed=1) for one in fits)
+    draws = (drawn_by(one, unsampled, random_seed=1) for one in fits)
     number, otherwise = (drawn.reshape(45, 4, -1).sum(axis=1)[none] for drawn in draws)
     assert (number == 0.0).mean() > 0.75
     assert number.mean() < 0.5 * otherwise.mean()
@@ -342,7 +348,7 @@ def _off_where_a_third_lacks_all(seed) -> list[list[float]]:
     total = random.binomial(20, p, (200, 540)).reshape(200, 90, 6).sum(axis=2)
     off = []
     for inflated in (shows_none, None):
-        drawn = CountFit(counts, shows_none=inflated).draws(np.full(540, 20.0), random_seed=1)
+        drawn = drawn_by(CountFit(counts, shows_none=inflated), np.full(540, 20.0), random_seed=1)
         number = drawn.reshape(90, 6, -1).sum(axis=1)
         groups = (shows_none, ~shows_none)
         off.append(

@@ -1,5 +1,6 @@
 """Empirical-Bayes fit of the counts of all topics in one sample, and draws of what is unsampled."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, cached_property, partial
 
@@ -186,8 +187,8 @@ class CountFit:
 
     def draws(
         self, unsampled: NDArray[np.float64], *, number: int = 0, random_seed: int
-    ) -> NDArray[np.float64]:
-        """Draws of the relevant among the unsampled documents (cell, draw).
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """Numbers of some draws, and the relevant among the unsampled documents (cell, draw).
 
         The hyperparameters stand, for a block of draws each, at the points of
         :func:`draw_directions`, which have the mean and covariance of their posterior, but for
@@ -202,7 +203,6 @@ class CountFit:
             unsampled = np.broadcast_to(unsampled[:, None], (unsampled.size, len(direction)))
         uniform = sequence(len(direction), number)
         shift = np.random.default_rng([random_seed, number]).random((counts.start.size - 1, 2))
-        out = np.zeros(unsampled.shape)
         for along in points(self.n_hyper):
             hyper = self._placed(along)
             here = np.flatnonzero((direction == along).all(axis=1))
@@ -220,8 +220,7 @@ class CountFit:
                 shift,
                 drawn,
             )
-            out[:, here] = drawn
-        return out
+            yield here, drawn
 
 
 def fit_counts(counts: Counts, *, shows_none: NDArray[np.bool_], lowest: bool = True) -> CountFit:

@@ -14,7 +14,6 @@ from bayeseval.processors import each_on_a_core
 from bayeseval.rounding import ratio
 
 NOTHING = 1e-9  # number of documents that is none
-COLUMNS = 16  # draws that are added up at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +22,8 @@ class LevelCounts:
 
     # (replicate, topic, draw): number of relevant documents, the seen ones included
     total: NDArray[np.float64]
-    # (cell, draw), one per replicate: relevant among the unsampled documents of each cell
+    # (cell, draw), one per replicate: relevant among the unsampled documents of each cell, for the
+    # level above
     unsampled: list[NDArray[np.float64]]
     # (draw, direction): where the hyperparameters stand, in standard deviations, this level's and
     # those above it
@@ -38,7 +38,7 @@ class CountModel:
     """Posterior counts of a sample at any level, kept for the next measure.
 
     The sample has the ranks of its pairs; ``labelled`` and ``made_certain`` are those of
-    :func:`.cells.cells`.
+    :func:`.cells.cells`. Without ``graded`` there is one level.
     """
 
     def __init__(
@@ -48,11 +48,13 @@ class CountModel:
         *,
         labelled: bool = False,
         made_certain: bool = False,
+        graded: bool = True,
     ) -> None:
         self._sample = sample
         self._cells = cells(sample, labelled, made_certain)
         self._sampled = np.array([self._cells.sums(row) for row in sample.selected])
         self._random_seed = random_seed
+        self._graded = graded
         self._levels: dict[tuple[Hashable, ...], LevelCounts] = {}
 
     def level(
@@ -77,7 +79,9 @@ class CountModel:
         if above is not None:
             sampled, unsampled = above.seen, above.unsampled
 
-        def draws(replicate: int):
+        n_draws = len(draw_directions(self._cells.curve.shape[1] + 3, number))
+
+        def drawn(replicate: int) -> tuple[NDArray[np.float64], ...]:
             counts = Counts(
                 self._cells.start,
                 seen[replicate] * self._cells.informative,
@@ -86,29 +90,38 @@ class CountModel:
                 self._cells.slope,
             )
             fit = fit_counts(counts, shows_none=found[replicate] == 0.0, lowest=above is None)
-            return fit.draws(unsampled[replicate], number=number, random_seed=self._random_seed)
+            total = np.empty((self._cells.start.size - 1, n_draws))
+            mean = np.zeros(self._cells.size.size)
+            kept = np.empty((mean.size if self._graded else 0, n_draws))
+            seed = self._random_seed
+            for here, part in fit.draws(unsampled[replicate], number=number, random_seed=seed):
+                total[:, here] = self._by_topic(part)
+                mean += part.sum(axis=1) / n_draws
+                if self._graded:
+                    kept[:, here] = part
+            return total, mean, kept
 
-        drawn = list(each_on_a_core(draws, range(len(seen)), "numbers of relevant documents"))
+        parts = each_on_a_core(drawn, range(len(seen)), "numbers of relevant documents")
+        total, mean, kept = zip(*parts, strict=True)
         direction = draw_directions(self._cells.curve.shape[1] + 3, number)
         if above is not None:
             direction = np.concatenate([above.direction, direction], axis=1)
-        total = np.array([self._by_topic(row) for row in drawn]) + found[..., None]
-        return LevelCounts(total, drawn, direction, seen, self._own_variance(drawn))
+        total = np.array(total) + found[..., None]
+        return LevelCounts(total, list(kept), direction, seen, self._own_variance(np.array(mean)))
 
     def _by_topic(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums (topic, draw) over the cells of each topic."""
         start = self._cells.start
-        sums = np.empty((start.size - 1, value.shape[1]))
-        for column in range(0, value.shape[1], COLUMNS):  # of many topics all at once are large
-            part = value[:, column : column + COLUMNS]
-            running = np.concatenate([np.zeros((1, part.shape[1])), np.cumsum(part, axis=0)])
-            sums[:, column : column + COLUMNS] = running[start[1:]] - running[start[:-1]]
-        return sums
+        running = np.concatenate([np.zeros((1, value.shape[1])), np.cumsum(value, axis=0)])
+        return running[start[1:]] - running[start[:-1]]
 
-    def _own_variance(self, drawn) -> NDArray[np.float64]:
-        """Variance N (N - n) / n p (1 - p), summed over a topic's cells, (replicate, topic)."""
+    def _own_variance(self, relevant: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Variance N (N - n) / n p (1 - p), summed over a topic's cells, (replicate, topic).
+
+        By the mean number of relevant among the unsampled documents (replicate, cell).
+        """
         size, unsampled = self._cells.size, self._cells.size - self._sampled
-        p = ratio([row.mean(axis=1) for row in drawn], unsampled)
+        p = ratio(relevant, unsampled)
         cell = size * unsampled / np.maximum(self._sampled, 1.0) * p * (1.0 - p)
         return self._by_topic(cell.T).T
 
