@@ -15,6 +15,9 @@ from threadpoolctl import threadpool_info
 
 import bayeseval as be
 from bayeseval.cli import main
+from bayeseval.designs import sizes
+from bayeseval.evaluation import problem
+from bayeseval.frame import sample
 from bayeseval.processors import in_chunks, usable_processors
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -88,6 +91,80 @@ def test_kept_chunks_give_the_same_numbers(collection, serial, function, tmp_pat
     xr.testing.assert_identical(first, serial[function])
     xr.testing.assert_identical(again, serial[function])
     assert files == {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """A sample of twelve topics, on disk, and the order that it was drawn by."""
+    collection = be.simulate.urn_collection(
+        [0.05, 0.1, 0.3], n_topics=12, n_documents=60, prevalence=0.2, random_seed=4
+    )
+    judge = np.random.default_rng(7).uniform(size=collection.sizes["pair"])
+    predictors = xr.Dataset({"judge": ("pair", judge)})
+    collection = collection.assign({"predictors": xr.DataTree(predictors)})
+    path = tmp_path_factory.mktemp("stored") / "sampled.zarr"
+    design = be.designs.order(collection, budget=20, random_seed=5)
+    be.save_collection(be.reveal(collection, design, be.draw(design)), path)
+    return be.open_collection(path, chunks={})
+
+
+def in_blocks(monkeypatch):
+    """Blocks of few topics, as where there are many."""
+    monkeypatch.setattr(problem, "BLOCK", 800)
+    monkeypatch.setattr(sample, "CELLS", 600)
+    monkeypatch.setattr(sizes, "BLOCK", 5)
+
+
+@pytest.mark.parametrize("name", ["threads", "processes", "client"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"estimator": "assumed"},
+        {"estimator": "stat"},
+        {"estimator": "dyn"},
+        {"estimator": "dyn", "predictor": ("recalibrated", "judge")},
+        {"estimator": "condensed"},
+    ],
+    ids=lambda asked: "-".join(map(str, asked.values())),
+)
+def test_blocks_of_topics_have_the_same_numbers_wherever(stored, asked, name, request, monkeypatch):
+    asked |= {"measures": ["P@10", "AP", "nDCG@10"]}
+    with ThreadPoolExecutor(2) as threads:
+        executor = threads if name == "threads" else request.getfixturevalue(name)
+        whole = be.evaluate(stored, **asked)
+        in_blocks(monkeypatch)
+        here, there = (be.evaluate(stored, **asked, executor=e) for e in (None, executor))
+    xr.testing.assert_identical(here, there)
+    xr.testing.assert_allclose(whole, there, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["processes", "client"])
+def test_an_order_is_the_same_whoever_finds_the_sizes(stored, name, request, monkeypatch):
+    asked = {"measures": "P@10", "frame": "retrieved", "budget": 10, "random_seed": 6}
+    whole = be.designs.order(stored, **asked)
+    in_blocks(monkeypatch)
+    executor = request.getfixturevalue(name)
+    xr.testing.assert_identical(be.designs.order(stored, **asked, executor=executor), whole)
+
+
+def test_blocks_of_topics_go_to_the_executor(stored, monkeypatch):
+    class Counting(ThreadPoolExecutor):
+        asked = 0
+
+        def submit(self, *work):
+            self.asked += 1
+            return super().submit(*work)
+
+    in_blocks(monkeypatch)
+    counts = []
+    with Counting(1) as executor:
+        for estimator in ("assumed", "stat", "dyn"):
+            be.evaluate(stored, "P@10", estimator=estimator, executor=executor)
+            counts.append(executor.asked)
+    # one of at least four blocks is scored here, and dyn looks at all of them four times before
+    assert counts[0] >= 3
+    assert counts[1] == 2 * counts[0]
+    assert counts[2] > counts[1] + 4 * 4
 
 
 def drawn(folder, scale, seed):

@@ -31,6 +31,7 @@ from bayeseval.designs.prepared import (
 )
 from bayeseval.designs.sizes import Floats, sizes, variance_shares
 from bayeseval.frame.rankings import Rankings, contributing_runs, frame_mask
+from bayeseval.processors import working_on
 
 N_STRATA = 20
 
@@ -46,6 +47,7 @@ def order(
     labels: str | Sequence[str] = (),
     budget: Budget | None = None,
     random_seed: int | None,
+    executor=None,
 ) -> xr.Dataset:
     r"""One random order of each topic's documents, which may be judged to any length.
 
@@ -77,6 +79,8 @@ def order(
     random_seed : int or None
         Seed of the order. It decides which of two documents of a stratum comes first, whatever
         other documents the stratum has.
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
+        Finds the sizes of blocks of many topics; the order is the same. Default: this process.
 
     Returns
     -------
@@ -116,7 +120,8 @@ def order(
     limit = collection.sizes["pair"] if budget is None else budget
     start = prepared_frame(collection, limit, frame, pool_depth, certain, runs, labels)
     seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else random_seed
-    by_topic = sizes(Rankings.of(collection, start["runs"]), start["rest"], shares)
+    with working_on(executor):
+        by_topic = sizes(Rankings.of(collection, start["runs"]), start["rest"], shares)
     stratum = np.full(collection.sizes["pair"], -1, dtype=np.int32)
     size, topics, n_used = [], [], 1
     for topic, (certain_pairs, documents) in enumerate(

@@ -7,11 +7,13 @@ from bayeseval.frame.rankings import Rankings
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.names import parse_measures
 from bayeseval.measures.scores import precision_weights, rank_weight
+from bayeseval.processors import on_blocks
 
 Floats = NDArray[np.float64]
 Shares = list[tuple[Measure | None, float]]  # None: every document weighs the same
 
 DEFAULT = {"AP": 0.65, "P@10": 0.1, "nDCG@10": 0.1}
+BLOCK = 500  # topics of which the sizes are one piece of work
 NAMED, PRECISIONS, CONSTANT = 0.6, 0.25, 0.15  # of the measures named together, of AP, of none
 
 
@@ -49,8 +51,18 @@ def sizes(rankings: Rankings, order: list[NDArray[np.int64]], shares: Shares) ->
     The formula is that of :func:`order`. For one linear measure of many runs these are the best
     sizes (Neyman 1934); the variance of each measure is divided by that of its own best sizes.
     """
+    tasks = [(first, order[first : first + BLOCK]) for first in range(0, len(order), BLOCK)]
+    parts = on_blocks(_of_block, (rankings, shares), tasks, "sizes of documents", at_once=1)
+    return [size for part in parts for size in part]
+
+
+def _of_block(
+    rankings: Rankings, shares: Shares, task: tuple[int, list[NDArray[np.int64]]]
+) -> list[Floats]:
+    """Sizes of the documents of topics that stand together, from a first one on."""
+    first, order = task
     by_topic = []
-    for topic, documents in enumerate(order):
+    for topic, documents in enumerate(order, first):
         if not documents.size:
             by_topic.append(np.zeros(0))
             continue

@@ -209,7 +209,7 @@ def _anticipated(problem: Problem, runs: list[int], pairs: Pairs) -> NDArray[np.
     """Variances (measure, comparison, topic) to be expected; 0 where a measure has no such form."""
     shape = (len(problem.measures), pairs[0].size, len(problem.labels["topic"]))
     variance = np.zeros(shape)
-    for topic, position in problem.topics(runs):
+    for topic, position in problem.topics(runs=runs):
         for index, of_pairs in enumerate(problem.anticipated_differences(topic, position)):
             if of_pairs is not None:
                 variance[index, :, topic] = of_pairs[pairs]

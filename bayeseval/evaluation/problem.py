@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayeseval.collection import check_collection
 from bayeseval.collection.choices import check_choice, check_seed
-from bayeseval.collection.labels import asked_labels, row_of_pair
+from bayeseval.collection.labels import asked_labels
 from bayeseval.collection.origin import origin
 from bayeseval.collection.schema import design_parameters
 from bayeseval.designs.judging_list import information, is_order
@@ -159,28 +159,32 @@ class Problem:
             "topic": self.frame.collection["topic"].to_numpy(),
         }
 
-    def topics(self, runs: Sequence[int] | None = None) -> Iterator[tuple[int, NDArray[np.int32]]]:
+    def topics(
+        self, topics: slice = slice(None), runs: Sequence[int] | None = None
+    ) -> Iterator[tuple[int, NDArray[np.int32]]]:
         """Judged topics and the rows of the runs' documents (run, rank) on each."""
-        for topic in np.flatnonzero(self.judged_topic).tolist():
+        first = topics.start or 0
+        for topic in (first + np.flatnonzero(self.judged_topic[topics])).tolist():
             ranking = self.frame.rankings.pair[slice(None) if runs is None else list(runs), topic]
             yield topic, self.frame.row_of_pair[ranking]
 
-    def blocks(self) -> Iterator[tuple[slice, NDArray[np.int32]]]:
-        """Topics that stand together, and the rows of the runs' documents on these (list, rank).
+    def blocks(self) -> list[slice]:
+        """Topics that stand together and are scored at once."""
+        n_runs, n_topics, n_ranks = self.frame.rankings.pair.shape
+        sample = self.frame.sample
+        cells = n_runs * n_ranks + sample.n_replicates * int(np.diff(sample.start).max(initial=0))
+        size = max(1, BLOCK // max(cells, 1))
+        return [slice(first, min(first + size, n_topics)) for first in range(0, n_topics, size)]
 
-        The lists are those of the first run, topic by topic, then those of the next; rows count
-        from the first pair of the block.
+    def positions(self, topics: slice) -> NDArray[np.int32]:
+        """Rows of the runs' documents (list, rank) on topics of a block, from its first pair.
+
+        The lists are those of the first run, topic by topic, then those of the next.
         """
         ranking, start = self.frame.rankings.pair, self.frame.sample.start
-        row = row_of_pair(self.frame.sample.pair, self.frame.rankings.n_pairs)
-        n_columns = self.frame.sample.n_replicates
-        cells = ranking.shape[0] * ranking.shape[2] + n_columns * np.diff(start).max(initial=0)
-        size = max(1, BLOCK // max(int(cells), 1))
-        for begin in range(0, ranking.shape[1], size):
-            topics = slice(begin, min(begin + size, ranking.shape[1]))
-            position = row[ranking[:, topics]]
-            position = np.where(position < 0, -1, position - start[topics.start])
-            yield topics, position.reshape(-1, ranking.shape[2]).astype(np.int32)
+        row = self.frame.row_of_pair[np.asarray(ranking[:, topics])]
+        first = (start[topics] - start[topics.start]).astype(np.int32)
+        return np.where(row < 0, -1, row + first[:, None]).reshape(-1, ranking.shape[2])
 
     def sampled_scores(self, topic: int, position: NDArray[np.int32]) -> Iterator[TopicScore]:
         """Estimate every measure on one topic, of a sample.
@@ -209,7 +213,7 @@ class Problem:
         self, runs: Sequence[int] | None = None
     ) -> Iterator[tuple[int, int, TopicScore]]:
         """Estimate every measure on every judged topic, of a sample: (measure, topic, score)."""
-        for topic, position in self.topics(runs):
+        for topic, position in self.topics(runs=runs):
             for index, score in enumerate(self.sampled_scores(topic, position)):
                 yield index, topic, score
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from bayeseval.measures.measure import Measure
 from bayeseval.measures.provided import provided_scores
 from bayeseval.measures.scores import plain_scores, preference_scores, topic_total
 from bayeseval.measures.table import BY_RELEVANCE, OWN
+from bayeseval.processors import on_blocks
 from bayeseval.uncertainty import degrees_of_freedom
 
 Arrays = dict[str, NDArray]
@@ -24,23 +26,21 @@ def scored(problem: Problem, *, skip_missing: bool) -> Arrays:
     ``shared_error`` has the dim direction too. ``skip_missing``: a run has no score (NaN) on a
     topic for which it has no documents.
     """
-    n_runs, n_topics = problem.frame.rankings.length.shape
-    shape = (len(problem.measures), n_runs, n_topics, problem.frame.sample.n_replicates)
-    names = ("estimate", "design_error", "degrees_of_freedom", "anticipated", "outside_weight")
-    arrays: Arrays = {name: np.full(shape, np.nan) for name in names}
-    arrays["shared_error"] = np.zeros((*shape, 0))
-    by_topic = list(range(len(problem.measures)))
-    if isinstance(problem.relevance, JudgedRelevance):
-        by_topic = _scored_in_blocks(problem, arrays)
-    scores = _scores_of(problem, by_topic)
-    for topic, position in problem.topics() if by_topic else ():
-        arrays["outside_weight"][:, :, topic] = problem.outside_weight(topic, position)
-        for index, score in zip(by_topic, scores(topic, position), strict=True):
-            shared = score.pop("shared_error", None)
-            if shared is not None:
-                arrays["shared_error"] = placed(arrays["shared_error"], index, topic, shared)
-            for name, values in score.items():
-                arrays[name][index, :, topic] = values
+    blocks = problem.blocks()
+    first = _of_block(problem, blocks[0])  # which makes what all topics share
+    if len(blocks) == 1:
+        arrays = first
+    else:
+        shape = (*first["estimate"].shape[:2], blocks[-1].stop, problem.frame.sample.n_replicates)
+        arrays = {name: np.empty(shape) for name in first}
+        arrays["shared_error"] = np.zeros((*shape, 0))
+        rest = on_blocks(_of_block, (problem,), blocks[1:], "scores of topics", at_once=1)
+        for topics, part in zip(blocks, chain([first], rest), strict=True):
+            shared = part["shared_error"]
+            arrays["shared_error"] = _widened(arrays["shared_error"], shared.shape[-1])
+            part["shared_error"] = _widened(shared, arrays["shared_error"].shape[-1])
+            for name, values in part.items():
+                arrays[name][:, :, topics] = values
     if skip_missing:
         absent = problem.frame.rankings.length == 0
         for name in ("estimate", "design_error", "anticipated"):
@@ -48,40 +48,64 @@ def scored(problem: Problem, *, skip_missing: bool) -> Arrays:
     return arrays
 
 
+def _of_block(problem: Problem, topics: slice) -> Arrays:
+    """Arrays of topics that stand together; NaN where a topic has no judgment."""
+    length = problem.frame.rankings.length[:, topics]
+    shape = (len(problem.measures), *length.shape, problem.frame.sample.n_replicates)
+    names = ("estimate", "design_error", "degrees_of_freedom", "anticipated", "outside_weight")
+    arrays: Arrays = {name: np.full(shape, np.nan) for name in names}
+    arrays["shared_error"] = np.zeros((*shape, 0))
+    by_topic = list(range(len(problem.measures)))
+    if isinstance(problem.relevance, JudgedRelevance):
+        by_topic = _complete_columns(problem, topics, arrays)
+    scores = _scores_of(problem, by_topic)
+    for topic, position in problem.topics(topics) if by_topic else ():
+        place = topic - topics.start
+        arrays["outside_weight"][:, :, place] = problem.outside_weight(topic, position)
+        for index, score in zip(by_topic, scores(topic, position), strict=True):
+            shared = score.pop("shared_error", None)
+            if shared is not None:
+                arrays["shared_error"] = placed(arrays["shared_error"], index, place, shared)
+            for name, values in score.items():
+                arrays[name][index, :, place] = values
+    return arrays
+
+
 def placed(array: NDArray, index: int, topic: int, values: NDArray) -> NDArray:
     """Array with one measure's values on a topic, widened where these have more directions."""
-    missing = values.shape[-1] - array.shape[-1]
-    if missing > 0:
-        array = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, missing)])
+    array = _widened(array, values.shape[-1])
     array[index, :, topic, ..., : values.shape[-1]] = values
     return array
 
 
-def _scored_in_blocks(problem: Problem, arrays: Arrays) -> list[int]:
+def _widened(array: NDArray, n_directions: int) -> NDArray:
+    missing = n_directions - array.shape[-1]
+    return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, missing)]) if missing > 0 else array
+
+
+def _complete_columns(problem: Problem, topics: slice, arrays: Arrays) -> list[int]:
     """Fill in what complete columns of relevance give, of many topics at once.
 
     Returns the places of the measures that are still to be scored topic by topic.
     """
     assert isinstance(problem.relevance, JudgedRelevance)
-    rankings, sample = problem.frame.rankings, problem.frame.sample
     whole = [one.kind in BY_RELEVANCE and one.name not in OWN for one in problem.measures]
-    for topics, position in problem.blocks() if any(whole) else ():
-        if not problem.judged_topic[topics].any():
-            continue
-        length = rankings.length[:, topics]
-        shape = (*length.shape, -1)
+    judged = problem.judged_topic[topics]
+    if any(whole) and judged.any():
+        start = problem.frame.sample.start[topics.start : topics.stop + 1]
+        length = problem.frame.rankings.length[:, topics]
+        shape, position = (*length.shape, -1), problem.positions(topics)
         lost = problem.outside_weight(topics, position)
-        arrays["outside_weight"][:, :, topics] = lost.reshape(len(lost), *shape)
-        start = sample.start[topics.start : topics.stop + 1] - sample.start[topics.start]
+        arrays["outside_weight"][:] = lost.reshape(len(lost), *shape)
         for index in np.flatnonzero(whole).tolist():
             measure = problem.measures[index]
             value = problem.relevance.values(topics, measure)
-            total = topic_total(measure, value, start)
+            total = topic_total(measure, value, start - start[0])
             total = None if total is None else np.tile(total, (length.shape[0], 1))
             scores = plain_scores(measure, position, value, total, length.ravel())
-            arrays["estimate"][index][:, topics] = scores.reshape(shape)
-    for name in ("estimate", "outside_weight"):
-        arrays[name][:, :, ~problem.judged_topic] = np.nan
+            arrays["estimate"][index] = scores.reshape(shape)
+        for name in ("estimate", "outside_weight"):
+            arrays[name][:, :, ~judged] = np.nan
     return np.flatnonzero(~np.array(whole)).tolist()
 
 

@@ -15,6 +15,7 @@ from bayeseval.evaluation.scored import scored
 from bayeseval.frame.independence import RunsFollowSample, warn_following
 from bayeseval.frame.rankings import Rankings
 from bayeseval.messages import Message, Option, TopicsUnranked, counted, some_of, warn
+from bayeseval.processors import working_on
 from bayeseval.uncertainty import interval, with_anticipated
 
 
@@ -37,6 +38,7 @@ def evaluate(
     random_seed: int | None = None,
     ci_prob: float = 0.9,
     estimator_options: dict | None = None,
+    executor=None,
 ) -> xr.Dataset:
     r"""Scores of every run on every topic, with design standard errors.
 
@@ -76,6 +78,8 @@ def evaluate(
     estimator_options : dict, optional
         "inf" has ``relevant_smoothing`` and ``sampled_smoothing``, "importance" ``conditioning``
         ("run" or "none") and ``ratio`` ("plain" or "beale"), "condensed" ``depth``.
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
+        Does the work of blocks of many topics; the numbers are the same. Default: this process.
 
     Returns
     -------
@@ -121,7 +125,8 @@ def evaluate(
         estimator_options=estimator_options,
     )
     options = {"outside": outside, "missing_topics": missing_topics, "ci_prob": ci_prob}
-    return evaluated(problem, **options)
+    with working_on(executor):
+        return evaluated(problem, **options)
 
 
 def evaluated(
