@@ -46,14 +46,15 @@ def gathered(
     ends = np.cumsum([codes.size for codes in topic_codes])
     topic_parts, pair_parts = np.split(topic, ends[:-1]), np.split(pairs, ends[:-1])
     labels = {"topics": topics, "documents": document}
-    rankings = [
-        ranked_pairs(run, *places, **labels, depth=depth, best=reader.best)
-        for run, *places in zip(runs, topic_parts, pair_parts, strict=False)
-    ]
-    deepest = max((int(rank.max()) + 1 for _, rank, _, _ in rankings), default=0)
-    ranking = np.full((len(rankings), topics.size, deepest), -1, dtype=np.int32)
-    for of_run, (topic, rank, pair, _) in zip(ranking, rankings, strict=True):
+    longest = [int(np.bincount(topic).max()) for topic in topic_parts[: len(runs)]]
+    longest = min(max(longest, default=0), depth or max(longest, default=0))
+    ranking = np.full((len(runs), topics.size, longest), -1, dtype=np.int32)
+    deepest = runs_cut = 0
+    for of_run, run, *places in zip(ranking, runs, topic_parts, pair_parts, strict=False):
+        topic, rank, pair, cut = ranked_pairs(run, *places, **labels, depth=depth, best=reader.best)
         of_run[topic, rank] = pair
+        deepest, runs_cut = max(deepest, int(rank.max()) + 1), runs_cut + cut
+    ranking = np.ascontiguousarray(ranking[..., :deepest])
     judged = pair_parts[-1] if judgments is not None else np.empty(0, dtype=np.int32)
     kept = np.zeros(document.size + 1, dtype=bool)
     kept[ranking], kept[judged], kept[-1] = True, True, False  # -1, nothing, is the last
@@ -68,7 +69,7 @@ def gathered(
         document=document,
         pair_topic=pair_topic,
         ranking=ranking if runs else None,
-        attrs=facts | {"runs_cut": sum(cut for *_, cut in rankings)},
+        attrs=facts | {"runs_cut": runs_cut},
         **run_facts(names, run_table),
     )
     return tree, judged

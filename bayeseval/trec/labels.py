@@ -7,6 +7,7 @@ from bayeseval.trec.lines import LONGEST_PACKED, WORD, Spans, eights, kept_bytes
 
 _LONG = np.uint64(0xFFFFFFFF00000000)  # bytes that no UTF-8 text holds
 _LAST = np.uint64(2**64 - 1)  # after all keys
+LINES = 1_000_000  # that are sorted, or looked at, at once
 _NOT_ASCII = np.uint64(0x8080808080808080)
 
 
@@ -100,7 +101,10 @@ def _differing_bits(letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
     Of every byte only the bits are kept that are not the same in all labels: four of a digit.
     """
-    differing = np.bitwise_or.reduce(letters ^ letters[:1], axis=0)
+    parts = (
+        letters[first : first + LINES] ^ letters[:1] for first in range(0, len(letters), LINES)
+    )
+    differing = np.bitwise_or.reduce([np.bitwise_or.reduce(part, axis=0) for part in parts])
     keys, n_used = [np.zeros(len(letters), dtype=np.uint64)], 0
     for column in np.flatnonzero(differing).tolist():
         bits = int(differing[column])
@@ -131,18 +135,12 @@ def numbered(
     order = stable_order(topic)
     sorted_topic = topic[order]
     edge = np.flatnonzero(sorted_topic[1:] != sorted_topic[:-1]) + 1
-    start, length = np.append(0, edge), np.diff(edge, prepend=0, append=topic.size)
-    if start.size * length.max() <= 2 * topic.size:  # as many lines of every topic, or nearly so
-        row = np.repeat(np.arange(start.size), length)
-        place = np.arange(topic.size) - start[row]
-        words = np.full((keys.shape[1], start.size, length.max()), _LAST)
-        words[:, row, place] = keys[order].T
-        within = _ascending(words)
-        order = order[(start[:, None] + within)[np.arange(length.max()) < length[:, None]]]
-    else:
-        for first, stop in zip(start.tolist(), (start + length).tolist(), strict=True):
-            lines = order[first:stop]
-            order[first:stop] = lines[_ascending(keys[lines].T)]
+    bounds = np.concatenate([[0], edge, [topic.size]])
+    size = max(1, LINES * (bounds.size - 1) // topic.size)  # topics of about so many lines
+    for first in range(0, bounds.size - 1, size):
+        part = bounds[first : first + size + 1]
+        order[part[0] : part[-1]] = _by_keys(order[part[0] : part[-1]], np.diff(part), keys)
+    del sorted_topic
     words = keys[order]
     is_first = np.ones(topic.size, dtype=bool)
     is_first[1:] = (words[1:] != words[:-1]).any(axis=1)
@@ -150,6 +148,20 @@ def numbered(
     number = np.empty(topic.size, dtype=np.int32)
     number[order] = np.cumsum(is_first) - 1
     return number, order[is_first]
+
+
+def _by_keys(
+    lines: NDArray[np.int64], length: NDArray[np.int64], keys: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """Lines in the order of their keys within topics, which have these numbers of lines."""
+    inside = np.arange(length.max()) < length[:, None]
+    if inside.size <= 2 * lines.size:  # as many lines of every topic, or nearly so
+        words = np.full((keys.shape[1], *inside.shape), _LAST)
+        words[:, inside] = keys[lines].T
+        first = np.cumsum(length) - length
+        return lines[(first[:, None] + _ascending(words))[inside]]
+    parts = np.split(lines, np.cumsum(length)[:-1])
+    return np.concatenate([part[_ascending(keys[part].T)] for part in parts])
 
 
 def _ascending(words: NDArray[np.uint64]) -> NDArray[np.int64]:
