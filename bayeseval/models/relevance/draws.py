@@ -229,11 +229,12 @@ class RelevanceDraws:
         draw by.
         """
         columns = blocks(self._scale, ranks, rows)
-        logit = np.zeros((rows.size, self.n_draws), precision)
+        effects = []
         for block in columns:
             effect = self._draws[block.effect]
-            own = effect[:, self._topic[topic]] if block.by_topic else effect
-            logit += block.times(own.astype(precision))
+            effects.append(effect[:, self._topic[topic]] if block.by_topic else effect)
+        values = np.column_stack([block.values for block in columns]).astype(precision)
+        logit = values @ np.column_stack(effects).astype(precision).T
         unseen = ~ranks.run_rank[rows].any(axis=1)
         return logit, np.column_stack(
             [columns[0].values[:, 1] + 1.0, unseen]
@@ -324,9 +325,9 @@ def _mass(above: list[NDArray]) -> NDArray[np.float64]:
 
 
 def _blocks(rows: NDArray) -> Iterator[NDArray]:
-    """Blocks of rows: the linear predictor of one is the largest array."""
-    for first in range(0, rows.size, 2048):
-        yield rows[first : first + 2048]
+    """Blocks of rows, whose linear predictor fits into a processor's cache."""
+    for first in range(0, rows.size, 256):
+        yield rows[first : first + 256]
 
 
 @dataclass(eq=False)
