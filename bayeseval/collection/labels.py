@@ -264,4 +264,4 @@ def same_strings(labels) -> np.ndarray:
     if isinstance(labels, xr.DataArray):
         labels = labels.values
     array = np.asarray(labels)
-    return array.astype(str) if array.size else np.zeros(array.shape, dtype="<U1")
+    return array.astype(str, copy=False) if array.size else np.zeros(array.shape, dtype="<U1")

@@ -283,9 +283,10 @@ def _check_rankings(collection) -> None:
             "ranking must hold positions of pairs of its own topic, and -1 after the last one only."
         )
     for run, row, present in zip(collection["run"].to_numpy(), ranking, retrieved, strict=True):
-        count = np.bincount(row[present], minlength=1)
-        if count.max() > 1:
-            where = describe_pair(collection, int(count.argmax()))
+        seen, ranked = np.zeros(starts[-1], dtype=bool), row[present]
+        seen[ranked] = True
+        if np.count_nonzero(seen) < ranked.size:
+            where = describe_pair(collection, int(np.bincount(ranked).argmax()))
             raise ValueError(f"run '{run}' ranks {where} more than once; once is allowed.")
 
 

@@ -237,15 +237,14 @@ def ranking_order(
     ``topic`` and ``document`` are positions of labels in their order; ties of score go by document
     descending.
     """
-    order = np.arange(topic.size)
-    if (topic[1:] < topic[:-1]).any():
-        order = stable_order(topic)
-    ordered, scores = topic[order], score[order]
-    if ((ordered[1:] == ordered[:-1]) & (scores[1:] > scores[:-1])).any():
+    order = stable_order(topic)
+    in_order = (topic[1:] >= topic[:-1]).all()
+    sorted_topic, sorted_score = (topic, score) if in_order else (topic[order], score[order])
+    same = sorted_topic[1:] == sorted_topic[:-1]
+    if (same & (sorted_score[1:] > sorted_score[:-1])).any():
         order = np.argsort(-score)
         order = order[stable_order(topic[order])]
-    sorted_topic, sorted_score = topic[order], score[order]
-    same = sorted_topic[1:] == sorted_topic[:-1]
+        sorted_score = score[order]
     tie = np.concatenate([[False], same & (sorted_score[1:] == sorted_score[:-1]), [False]])
     tied = np.flatnonzero(tie[1:] | tie[:-1])
     rows = order[tied]

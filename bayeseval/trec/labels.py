@@ -63,7 +63,7 @@ class Labels:
         """Numbers (code, width) of every code; rows of them ascend as labels do."""
         rows = self._rows()
         if not self._long:
-            return rows.byteswap() if rows.shape[1] == 1 else _differing_bits(_letters(rows))
+            return rows.byteswap() if rows.shape[1] == 1 else _differing_bits(rows)
         codes, seen = numbered(np.zeros(self._count, dtype=np.int32), rows)
         _, place = np.unique(self._texts(rows[seen]), return_inverse=True)
         return place[codes, None].astype(np.uint64)
@@ -79,9 +79,9 @@ class Labels:
 
     def _texts(self, rows: np.ndarray) -> np.ndarray:
         """Labels (n,) of packed rows."""
-        letters = _letters(rows)
-        if not self._long and not (rows & _NOT_ASCII).any():
-            used = np.flatnonzero(letters.any(axis=0))
+        letters, seen = _letters(rows), np.bitwise_or.reduce(rows, axis=0)
+        if not self._long and not (seen & _NOT_ASCII).any():
+            used = np.flatnonzero(seen.view(np.uint8))
             length = int(used[-1]) + 1 if used.size else 1
             return letters[:, :length].astype(np.uint32).view(f"U{length}").ravel()
         listed = letters.view(f"S{letters.shape[1]}").ravel().tolist()
@@ -96,15 +96,14 @@ def _letters(rows: np.ndarray) -> NDArray[np.uint8]:
     return rows.view(np.uint8).reshape(len(rows), WORD * rows.shape[1])
 
 
-def _differing_bits(letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Numbers (label, width) that ascend as rows of bytes (label, byte) do, in few words.
+def _differing_bits(rows: np.ndarray) -> NDArray[np.uint64]:
+    """Numbers (label, width) that ascend as the letters of packed words do, in few words.
 
     Of every byte only the bits are kept that are not the same in all labels: four of a digit.
     """
-    parts = (
-        letters[first : first + LINES] ^ letters[:1] for first in range(0, len(letters), LINES)
-    )
-    differing = np.bitwise_or.reduce([np.bitwise_or.reduce(part, axis=0) for part in parts])
+    letters = _letters(rows)
+    lowest, highest = (of_all.reduce(rows, axis=0) for of_all in (np.bitwise_and, np.bitwise_or))
+    differing = (lowest ^ highest).view(np.uint8)
     keys, n_used = [np.zeros(len(letters), dtype=np.uint64)], 0
     for column in np.flatnonzero(differing).tolist():
         bits = int(differing[column])

@@ -39,7 +39,7 @@ FIT = ["fit", "qrels", "a", "b", "-m", "P@5", "--seed", "1"]
 MOMENTS = [
     ("bayeseval.models.relevance.laplace", "laplace", "", FIT),
     ("nutpie", "sample", SMALL, []),
-    pytest.param("nutpie", "compile_pymc_model", "", FIT, marks=pytest.mark.slow),
+    pytest.param("nutpie", "compile_pymc_model", "", [*FIT, "--nuts"], marks=pytest.mark.slow),
     pytest.param(
         "nutpie", "sample", "", [*FIT, "--nuts", "--draws", "1000000"], marks=pytest.mark.slow
     ),
