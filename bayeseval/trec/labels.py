@@ -51,13 +51,15 @@ class Labels:
 
     def _rows(self) -> np.ndarray:
         """Packed words (code, width) of every code."""
-        width = max((rows.shape[1] for rows in self._seen), default=1)
-        rows = np.zeros((self._count, width), dtype="<u8")
-        stop = 0
-        for part in self._seen:
-            start, stop = stop, stop + len(part)
-            rows[start:stop, : part.shape[1]] = part
-        return rows
+        if len(self._seen) != 1:
+            width = max((rows.shape[1] for rows in self._seen), default=1)
+            rows = np.zeros((self._count, width), dtype="<u8")
+            stop = 0
+            for part in self._seen:
+                start, stop = stop, stop + len(part)
+                rows[start:stop, : part.shape[1]] = part
+            self._seen = [rows]
+        return self._seen[0]
 
     def keys(self) -> NDArray[np.uint64]:
         """Numbers (code, width) of every code; rows of them ascend as labels do."""
@@ -65,25 +67,33 @@ class Labels:
         if not self._long:
             return rows.byteswap() if rows.shape[1] == 1 else _differing_bits(rows)
         codes, seen = numbered(np.zeros(self._count, dtype=np.int32), rows)
-        _, place = np.unique(self._texts(rows[seen]), return_inverse=True)
+        _, place = np.unique(self.texts(seen), return_inverse=True)
         return place[codes, None].astype(np.uint64)
 
     def texts(self, codes: np.ndarray) -> NDArray[np.str_]:
         """Labels (n,) of codes."""
-        return self._texts(self._rows()[codes])
+        rows = self._rows()
+        parts = [slice(first, first + LINES) for first in range(0, codes.size, LINES)]
+        seen = np.zeros(rows.shape[1], dtype=rows.dtype)
+        for part in parts:
+            seen |= np.bitwise_or.reduce(rows[codes[part]], axis=0)
+        if self._long or (seen & _NOT_ASCII).any():
+            return self._decoded(rows[codes])
+        length = int(np.flatnonzero(seen.view(np.uint8)).max(initial=0)) + 1
+        texts = np.empty(codes.size, dtype=f"U{length}")
+        letters = texts.view(np.uint32).reshape(codes.size, length)
+        for part in parts:
+            letters[part] = _letters(rows[codes[part]])[:, :length]
+        return texts
 
     def resolve(self) -> tuple[np.ndarray, np.ndarray]:
         """Labels (label,) of str in ascending order, and the label's position for each code."""
         position, seen = numbered(np.zeros(self._count, dtype=np.int32), self.keys())
         return self.texts(seen), position
 
-    def _texts(self, rows: np.ndarray) -> np.ndarray:
-        """Labels (n,) of packed rows."""
-        letters, seen = _letters(rows), np.bitwise_or.reduce(rows, axis=0)
-        if not self._long and not (seen & _NOT_ASCII).any():
-            used = np.flatnonzero(seen.view(np.uint8))
-            length = int(used[-1]) + 1 if used.size else 1
-            return letters[:, :length].astype(np.uint32).view(f"U{length}").ravel()
+    def _decoded(self, rows: np.ndarray) -> NDArray[np.str_]:
+        """Labels (n,) of packed rows, one by one."""
+        letters = _letters(rows)
         listed = letters.view(f"S{letters.shape[1]}").ravel().tolist()
         by_number = list(self._long)
         for row in np.flatnonzero(rows[:, 0] & _LONG == _LONG):
@@ -113,9 +123,10 @@ def _differing_bits(rows: np.ndarray) -> NDArray[np.uint64]:
             keys.append(np.zeros(len(letters), dtype=np.uint64))
             n_used = 0
         part = (letters[:, column] >> np.uint8(low)) & np.uint8((1 << n_bits) - 1)
-        keys[-1] = (keys[-1] << np.uint64(n_bits)) | part
+        keys[-1] <<= np.uint64(n_bits)
+        keys[-1] |= part
         n_used += n_bits
-    return np.stack(keys, axis=1)
+    return np.stack(keys, axis=1) if len(keys) > 1 else keys[0][:, None]
 
 
 def numbered(
