@@ -155,8 +155,10 @@ def numbered(
     is_first = np.ones(topic.size, dtype=bool)
     is_first[1:] = (words[1:] != words[:-1]).any(axis=1)
     is_first[edge] = True
-    number = np.empty(topic.size, dtype=np.int32)
-    number[order] = np.cumsum(is_first) - 1
+    del words
+    place = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
+    number = np.empty_like(place)
+    number[order] = place
     return number, order[is_first]
 
 
