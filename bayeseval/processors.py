@@ -78,17 +78,16 @@ def working_on(executor: Any) -> Iterator[None]:
 
 
 def on_blocks(
-    function: Callable, shared: tuple, tasks: Sequence, description: str, at_once: int | None = None
+    function: Callable, shared: tuple, tasks: Sequence, description: str, *, threads: bool = True
 ) -> Iterator[Any]:
     """Yield ``function(*shared, task)`` for each task in turn, by the executor that works.
 
-    Without one in threads here, ``at_once`` or as many as there are cores.
+    Without an executor this process does the work, in threads or one task after the other.
     """
     executor = _EXECUTOR.get()
-    if executor is not None:
-        return in_chunks(function, shared, tasks, description, executor)
-    at_once = at_once or usable_processors()
-    return in_order(partial(function, *shared), tasks, description, at_once)
+    if executor is None and threads:
+        return in_order(partial(function, *shared), tasks, description, usable_processors())
+    return in_chunks(function, shared, tasks, description, executor)
 
 
 def in_order[Task, Answer](

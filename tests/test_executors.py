@@ -18,6 +18,7 @@ from bayeseval.cli import main
 from bayeseval.designs import sizes
 from bayeseval.evaluation import problem
 from bayeseval.frame import sample
+from bayeseval.measures.table import OWN
 from bayeseval.processors import in_chunks, usable_processors
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -128,7 +129,7 @@ def in_blocks(monkeypatch):
     ids=lambda asked: "-".join(map(str, asked.values())),
 )
 def test_blocks_of_topics_have_the_same_numbers_wherever(stored, asked, name, request, monkeypatch):
-    asked |= {"measures": ["P@10", "AP", "nDCG@10"]}
+    asked = asked | {"measures": ["P@10", "AP", "nDCG@10"]}
     with ThreadPoolExecutor(2) as threads:
         executor = threads if name == "threads" else request.getfixturevalue(name)
         whole = be.evaluate(stored, **asked)
@@ -136,6 +137,30 @@ def test_blocks_of_topics_have_the_same_numbers_wherever(stored, asked, name, re
         here, there = (be.evaluate(stored, **asked, executor=e) for e in (None, executor))
     xr.testing.assert_identical(here, there)
     xr.testing.assert_allclose(whole, there, rtol=1e-12)
+
+
+def highest(grades, all_grades):
+    return grades.max(axis=0)
+
+
+@pytest.mark.filterwarnings("ignore:6 topics have no judgment")
+@pytest.mark.parametrize("name", ["processes", "client"])
+def test_an_own_measure_is_that_of_this_process_and_topics_may_lack_judgments(
+    stored, name, request, monkeypatch
+):
+    be.measure("Highest", highest)
+    try:
+        grade = stored["judgments/grade"].to_numpy().copy()
+        grade[stored["pair_topic"].to_numpy() < 6] = np.nan
+        sampled = stored.copy()
+        sampled["judgments/grade"] = stored["judgments/grade"].copy(data=grade)
+        asked = {"measures": ["Highest@3", "AP"], "estimator": "assumed"}
+        whole = be.evaluate(sampled, **asked)
+        in_blocks(monkeypatch)
+        executor = request.getfixturevalue(name)
+        xr.testing.assert_identical(be.evaluate(sampled, **asked, executor=executor), whole)
+    finally:
+        del OWN["Highest"]
 
 
 @pytest.mark.parametrize("name", ["processes", "client"])
@@ -286,5 +311,10 @@ def test_the_command_takes_the_address_of_a_scheduler(collection, client, tmp_pa
 
 
 def test_what_is_no_executor_is_refused(collection):
-    with pytest.raises(TypeError, match="a dask.distributed.Client, not a int"):
+    refused = pytest.raises(TypeError, match="a dask.distributed.Client, not a int")
+    with refused:
         compared(collection, executor=2)
+    with refused:
+        be.evaluate(collection, "P@10", estimator="assumed", executor=2)
+    with refused:
+        be.designs.order(collection, budget=10, random_seed=1, executor=2)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import bayeseval as be
 from bayeseval.collection import select
-from bayeseval.trec import add_runs, lines, read_collection, read_qrels
+from bayeseval.trec import add_runs, labels, lines, read_collection, read_qrels
 from bayeseval.trec.gathering import ranking_order
 from bayeseval.trec.labels import Labels
 from bayeseval.trec.lines import spans_of
@@ -463,6 +463,26 @@ def test_large_files_have_the_lines_of_small_ones(monkeypatch, rows, gap):
         ]
 
     assert read(5) == read(10_000)
+
+
+@pytest.mark.parametrize("letter", ["d", "dé", "d" * 40])
+def test_many_lines_are_put_in_order_as_few_are(monkeypatch, letter):
+    """Topics of unlike length, labels that are packed into words and others."""
+    rng = np.random.default_rng(8)
+    runs = {}
+    for run in ("a", "b"):
+        topic = rng.permutation(np.repeat(np.arange(9), [40, 1, 1, 2, 30, 1, 3, 29, 30]))
+        number = rng.permutation(1000)[: topic.size]
+        runs[run] = {str(t): {} for t in range(9)}
+        for t, n in zip(topic, number, strict=True):
+            runs[run][str(t)][f"{letter}{n}"] = float(rng.normal())
+    whole = be.read_collection(None, runs)
+    monkeypatch.setattr(labels, "LINES", 16)
+    xr.testing.assert_identical(be.read_collection(None, runs), whole)
+    for topic, documents in runs["a"].items():
+        best = sorted(documents, key=lambda document: -documents[document])
+        pairs = whole["rankings/ranking"].sel(run="a", topic=topic).to_numpy()
+        assert whole["document"].to_numpy()[pairs[pairs >= 0]].tolist() == best
 
 
 def test_a_topic_that_looks_like_a_comment_is_not_left_out_in_silence(tmp_path):

@@ -80,7 +80,8 @@ def order(
         Seed of the order. It decides which of two documents of a stratum comes first, whatever
         other documents the stratum has.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
-        Finds the sizes of blocks of many topics; the order is the same. Default: this process.
+        It finds the sizes of blocks of 500 topics; the order does not change. Default: this
+        process.
 
     Returns
     -------

@@ -52,11 +52,11 @@ def sizes(rankings: Rankings, order: list[NDArray[np.int64]], shares: Shares) ->
     sizes (Neyman 1934); the variance of each measure is divided by that of its own best sizes.
     """
     tasks = [(first, order[first : first + BLOCK]) for first in range(0, len(order), BLOCK)]
-    parts = on_blocks(_of_block, (rankings, shares), tasks, "sizes of documents", at_once=1)
+    parts = on_blocks(_block_sizes, (rankings, shares), tasks, "sizes", threads=False)
     return [size for part in parts for size in part]
 
 
-def _of_block(
+def _block_sizes(
     rankings: Rankings, shares: Shares, task: tuple[int, list[NDArray[np.int64]]]
 ) -> list[Floats]:
     """Sizes of the documents of topics that stand together, from a first one on."""

@@ -123,7 +123,8 @@ def counts_of_topics(frame: Frame, denominator: str, random_seed: int) -> CountM
                 random_seed,
                 labelled=bool(frame.design_labels),
                 made_certain=frame.made_certain,
-                graded=sum(grade > min(0.0, *frame.scale) for grade in frame.scale) > 1,
+                # whether there are several grades above the lowest one, or above 0
+                graded=len(frame.scale) - (min(frame.scale, default=0.0) <= 0.0) > 1,
             )
         except ValueError:  # of contributing_runs
             reason = "no run contributed to the frame, so its documents have no fused rank"

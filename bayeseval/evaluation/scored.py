@@ -13,7 +13,7 @@ from bayeseval.frame.rankings import CollectionLists
 from bayeseval.measures.measure import Measure
 from bayeseval.measures.provided import provided_scores
 from bayeseval.measures.scores import plain_scores, preference_scores, topic_total
-from bayeseval.measures.table import BY_RELEVANCE, OWN
+from bayeseval.measures.table import BY_RELEVANCE
 from bayeseval.processors import on_blocks
 from bayeseval.uncertainty import degrees_of_freedom
 
@@ -26,15 +26,18 @@ def scored(problem: Problem, *, skip_missing: bool) -> Arrays:
     ``shared_error`` has the dim direction too. ``skip_missing``: a run has no score (NaN) on a
     topic for which it has no documents.
     """
-    blocks = problem.blocks()
-    first = _of_block(problem, blocks[0])  # which makes what all topics share
+    # one with judgments first, which makes what all topics share
+    blocks = sorted(problem.blocks(), key=lambda topics: not problem.judged_topic[topics].any())
+    first = _block_scores(problem, blocks[0])
     if len(blocks) == 1:
         arrays = first
     else:
-        shape = (*first["estimate"].shape[:2], blocks[-1].stop, problem.frame.sample.n_replicates)
+        sample = problem.frame.sample
+        shape = (*first["estimate"].shape[:2], sample.n_topics, sample.n_replicates)
         arrays = {name: np.empty(shape) for name in first}
         arrays["shared_error"] = np.zeros((*shape, 0))
-        rest = on_blocks(_of_block, (problem,), blocks[1:], "scores of topics", at_once=1)
+        said = "scores of topics"
+        rest = on_blocks(_block_scores, (problem,), blocks[1:], said, threads=False)
         for topics, part in zip(blocks, chain([first], rest), strict=True):
             shared = part["shared_error"]
             arrays["shared_error"] = _widened(arrays["shared_error"], shared.shape[-1])
@@ -48,7 +51,7 @@ def scored(problem: Problem, *, skip_missing: bool) -> Arrays:
     return arrays
 
 
-def _of_block(problem: Problem, topics: slice) -> Arrays:
+def _block_scores(problem: Problem, topics: slice) -> Arrays:
     """Arrays of topics that stand together; NaN where a topic has no judgment."""
     length = problem.frame.rankings.length[:, topics]
     shape = (len(problem.measures), *length.shape, problem.frame.sample.n_replicates)
@@ -79,6 +82,7 @@ def placed(array: NDArray, index: int, topic: int, values: NDArray) -> NDArray:
 
 
 def _widened(array: NDArray, n_directions: int) -> NDArray:
+    """Array with at least so many directions, 0 in those that it had not."""
     missing = n_directions - array.shape[-1]
     return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, missing)]) if missing > 0 else array
 
@@ -89,7 +93,7 @@ def _complete_columns(problem: Problem, topics: slice, arrays: Arrays) -> list[i
     Returns the places of the measures that are still to be scored topic by topic.
     """
     assert isinstance(problem.relevance, JudgedRelevance)
-    whole = [one.kind in BY_RELEVANCE and one.name not in OWN for one in problem.measures]
+    whole = [one.kind in BY_RELEVANCE and one.own is None for one in problem.measures]
     judged = problem.judged_topic[topics]
     if any(whole) and judged.any():
         start = problem.frame.sample.start[topics.start : topics.stop + 1]

@@ -79,7 +79,7 @@ def evaluate(
         "inf" has ``relevant_smoothing`` and ``sampled_smoothing``, "importance" ``conditioning``
         ("run" or "none") and ``ratio`` ("plain" or "beale"), "condensed" ``depth``.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
-        Does the work of blocks of many topics; the numbers are the same. Default: this process.
+        It scores blocks of many topics; the numbers do not change. Default: this process.
 
     Returns
     -------
@@ -112,20 +112,20 @@ def evaluate(
     array([0.5   , 0.8333])
     """
     check_option(outside=outside, missing_topics=missing_topics)
-    problem = Problem.prepared(
-        sampled,
-        measures,
-        estimator=estimator,
-        predictor=predictor,
-        labels=labels,
-        relevance_level=relevance_level,
-        gain=gain,
-        denominator=denominator,
-        random_seed=random_seed,
-        estimator_options=estimator_options,
-    )
     options = {"outside": outside, "missing_topics": missing_topics, "ci_prob": ci_prob}
     with working_on(executor):
+        problem = Problem.prepared(
+            sampled,
+            measures,
+            estimator=estimator,
+            predictor=predictor,
+            labels=labels,
+            relevance_level=relevance_level,
+            gain=gain,
+            denominator=denominator,
+            random_seed=random_seed,
+            estimator_options=estimator_options,
+        )
         return evaluated(problem, **options)
 
 

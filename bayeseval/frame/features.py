@@ -68,7 +68,7 @@ class RankFeatures:
         depth = max(on_blocks(_deepest, (sample.run_rank,), blocks, "ranks of documents"))
         run, of_rank = by_content(sample), discount(depth)
         known = sample.run_rank, run, of_rank
-        parts = on_blocks(_sums, known, blocks, "features of documents")
+        parts = on_blocks(_rank_sums, known, blocks, "features of documents")
         best, total, square = (
             np.sum(part, axis=0) / max(sample.n_pairs, 1) for part in zip(*parts, strict=True)
         )
@@ -107,7 +107,7 @@ def _deepest(run_rank: Any, rows: slice) -> int:
     return int(run_rank[rows].max(initial=1))
 
 
-def _sums(run_rank: Any, run, of_rank, rows: slice) -> tuple[NDArray[np.float64], ...]:
+def _rank_sums(run_rank: Any, run, of_rank, rows: slice) -> tuple[NDArray[np.float64], ...]:
     """Sums over a block of rows: of logs of best ranks, and of runs' discounts and their products.
 
     The discounts are ``of_rank`` of the runs' ranks, in the order of ``run``.

@@ -179,8 +179,8 @@ def _check_drawn(collection: xr.DataTree, sample: Sample) -> None:
     counts = np.add.reduceat(sample.selected[:, order].astype(np.int64), first, axis=1)
     topic_of = collection["design/stratum_topic"].to_numpy()[occurring]
     judged = np.zeros((len(counts), sample.n_topics), dtype=bool)
-    for row, of_topics in zip(counts, judged, strict=True):
-        of_topics[topic_of[row > 0]] = True
+    replicate, column = np.nonzero(counts)
+    judged[replicate, topic_of[column]] = True
     # a topic without any judgment is one that nobody has judged yet
     replicate, column = np.nonzero((counts != drawn[occurring]) & judged[:, topic_of])
     if replicate.size:

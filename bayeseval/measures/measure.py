@@ -26,6 +26,7 @@ class Measure:
     # ``ir_measures`` scores on judgments ("provided"): these three sampling cannot estimate by sums
     kind: str = "linear"
     provided: Any = None  # measure of ``ir_measures``, where that scores it
+    own: Any = None  # row of a measure of the user's own
 
 
 def described_gains(measures: Iterable[Measure]) -> str:

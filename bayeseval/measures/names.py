@@ -162,6 +162,7 @@ def _measure(measure: Any, relevance_level: int, table: tuple | None) -> Measure
         graded=graded,
         discount=params.get("dcg", row.discount),
         kind=row.kind,
+        own=OWN.get(name),
     )
     return replace(described, label=_label(described, inline))
 

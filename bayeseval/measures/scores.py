@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeseval.measures.measure import Measure
-from bayeseval.measures.table import BY_RELEVANCE, OWN, names_of, row_of
+from bayeseval.measures.table import BY_RELEVANCE, names_of, row_of
 
 
 def rank_weight(measure: Measure, depth: int) -> NDArray[np.floating]:
@@ -109,7 +109,7 @@ def topic_total(
     >>> topic_total(parse_measures("AP")[0], np.array([[1.0, 0.0], [1.0, 1.0]]))
     array([2., 1.])
     """
-    if measure.name in OWN:
+    if measure.own is not None:
         return value
     of_topic = row_of(measure).of_topic
     if of_topic is None:

@@ -315,4 +315,4 @@ def row_of(measure: Measure) -> Row:
     """Row of a measure, of the table or not."""
     if measure.kind == "provided":
         return PROVIDED
-    return MEASURES.get(measure.name) or OWN[measure.name]
+    return measure.own or MEASURES[measure.name]

@@ -22,7 +22,7 @@ from bayeseval.regression.ridge_logistic import (
 INTERCEPT_PENALTY = 0.25
 FEW_LABELS = 20  # different values, at most, that are labels and not numbers
 N_FOLDS = 5
-LARGE = 10_000_000  # features of which one fit at a time is made, for memory
+LARGE = 10_000_000  # above so many features fits are made one after the other, for memory
 
 Floats = NDArray[np.float64]
 OfRows = Callable[[slice], Floats]
@@ -151,16 +151,16 @@ def _fits(
     drawn = sample.selected.any(axis=0)
     if not drawn.any():
         return [[None] * N_FOLDS for _ in relevance]
-    known: list[Floats] = []
-    first = 0
-    blocks = list(sample.blocks())
-    for part in on_blocks(_known, (features, drawn), blocks, "features of judged documents"):
-        known = known or [np.empty((np.count_nonzero(drawn), one.shape[1])) for one in part]
-        for whole, one in zip(known, part, strict=True):
-            whole[first : first + len(one)] = one
-        first += len(part[0])
+    n_drawn, first = np.count_nonzero(drawn), 0
+    shared = own = np.empty(0)  # filled block by block, as both at once would take twice the memory
+    said, blocks = "features of judged documents", list(sample.blocks())
+    for of_shared, of_own in on_blocks(_drawn_features, (features, drawn), blocks, said):
+        if not first:
+            shared, own = (np.empty((n_drawn, part.shape[1])) for part in (of_shared, of_own))
+        inside = slice(first, first + len(of_own))
+        shared[inside], own[inside] = of_shared, of_own
+        first = inside.stop
     drawn = np.flatnonzero(drawn)
-    shared, own = known
     rows = TopicRows(shared, own, sample.topic[drawn], sample.n_topics)
     selected, fold = sample.selected[:, drawn], fold[drawn]
 
@@ -177,7 +177,9 @@ def _fits(
     return [found[first : first + N_FOLDS] for first in range(0, len(found), N_FOLDS)]
 
 
-def _known(features: Features, drawn: NDArray[np.bool_], rows: slice) -> tuple[Floats, ...]:
+def _drawn_features(
+    features: Features, drawn: NDArray[np.bool_], rows: slice
+) -> tuple[Floats, ...]:
     """Features of the drawn pairs of a block."""
     return tuple(part[drawn[rows]] for part in features(rows))
 

@@ -59,11 +59,10 @@ def ridge_logistic(
     """
     from scipy.special import expit
 
-    few = relevance.size <= ROWS
-    if few and position is not None:
-        rows = rows.at(position)
+    if position is not None and relevance.size <= ROWS:
+        rows, position = rows.at(position), None
     blocks = [slice(first, first + ROWS) for first in range(0, max(relevance.size, 1), ROWS)]
-    places = blocks if few or position is None else [position[part] for part in blocks]
+    places = blocks if position is None else [position[block] for block in blocks]
     effects = [_effects_by_row(rows.at(place)) for place in places]
 
     def logit_of(coefficients: Coefficients) -> NDArray[np.float64]:
@@ -112,8 +111,7 @@ def _newton_step(
 ) -> tuple[Coefficients, float]:
     """Newton step, and its decrement: twice the fall of the loss it promises.
 
-    Of each part of the rows the rows, their effects (:func:`_effects_by_row`), residuals and
-    weights.
+    A part has some rows, their effects (:func:`_effects_by_row`), residuals and weights.
     """
     from scipy.linalg import cho_factor, cho_solve
     from scipy.sparse import csr_array
@@ -131,11 +129,11 @@ def _newton_step(
             scaled.T @ scaled,  # numpy takes half the work here
         )
         sums = [before + term for before, term in zip(sums, terms, strict=True)]
-    gradient, own_gradient, cross, blocks, schur = map(np.asarray, sums)
+    gradient, own_gradient, cross, by_topic, schur = map(np.asarray, sums)
     gradient = gradient - penalty.common * coefficients.common
     own_gradient = own_gradient - (penalty.topic * coefficients.topic).ravel()
-    blocks = blocks.reshape(*coefficients.topic.shape, -1)
-    inverse = np.linalg.inv(blocks + np.diag(penalty.topic))
+    by_topic = by_topic.reshape(*coefficients.topic.shape, -1)
+    inverse = np.linalg.inv(by_topic + np.diag(penalty.topic))
 
     def eliminated(right):
         by_topic = right.reshape(*coefficients.topic.shape, -1)

@@ -46,9 +46,9 @@ def gathered(
     ends = np.cumsum([codes.size for codes in topic_codes])
     topic_parts, pair_parts = np.split(topic, ends[:-1]), np.split(pairs, ends[:-1])
     labels = {"topics": topics, "documents": document}
-    longest = [int(np.bincount(topic).max()) for topic in topic_parts[: len(runs)]]
-    longest = min(max(longest, default=0), depth or max(longest, default=0))
-    ranking = np.full((len(runs), topics.size, longest), -1, dtype=np.int32)
+    longest = max((int(np.bincount(own).max()) for own in topic_parts[: len(runs)]), default=0)
+    shape = (len(runs), topics.size, min(longest, depth or longest))
+    ranking = np.full(shape, -1, dtype=np.int32)
     deepest = runs_cut = 0
     for of_run, run, *places in zip(ranking, runs, topic_parts, pair_parts, strict=False):
         topic, rank, pair, cut = ranked_pairs(run, *places, **labels, depth=depth, best=reader.best)

@@ -7,7 +7,7 @@ from bayeseval.trec.lines import LONGEST_PACKED, WORD, Spans, eights, kept_bytes
 
 _LONG = np.uint64(0xFFFFFFFF00000000)  # bytes that no UTF-8 text holds
 _LAST = np.uint64(2**64 - 1)  # after all keys
-LINES = 1_000_000  # that are sorted, or looked at, at once
+LINES = 1_000_000  # lines that are sorted, or whose labels are written, at once
 _NOT_ASCII = np.uint64(0x8080808080808080)
 
 
@@ -112,8 +112,8 @@ def _differing_bits(rows: np.ndarray) -> NDArray[np.uint64]:
     Of every byte only the bits are kept that are not the same in all labels: four of a digit.
     """
     letters = _letters(rows)
-    lowest, highest = (of_all.reduce(rows, axis=0) for of_all in (np.bitwise_and, np.bitwise_or))
-    differing = (lowest ^ highest).view(np.uint8)
+    in_all, in_any = np.bitwise_and.reduce(rows, axis=0), np.bitwise_or.reduce(rows, axis=0)
+    differing = (in_all ^ in_any).view(np.uint8)
     keys, n_used = [np.zeros(len(letters), dtype=np.uint64)], 0
     for column in np.flatnonzero(differing).tolist():
         bits = int(differing[column])
@@ -150,7 +150,7 @@ def numbered(
     for first in range(0, bounds.size - 1, size):
         part = bounds[first : first + size + 1]
         order[part[0] : part[-1]] = _by_keys(order[part[0] : part[-1]], np.diff(part), keys)
-    del sorted_topic
+    del sorted_topic  # of many lines these arrays are large
     words = keys[order]
     is_first = np.ones(topic.size, dtype=bool)
     is_first[1:] = (words[1:] != words[:-1]).any(axis=1)
@@ -166,8 +166,8 @@ def _by_keys(
     lines: NDArray[np.int64], length: NDArray[np.int64], keys: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
     """Lines in the order of their keys within topics, which have these numbers of lines."""
-    inside = np.arange(length.max()) < length[:, None]
-    if inside.size <= 2 * lines.size:  # as many lines of every topic, or nearly so
+    if length.size * length.max() <= 2 * lines.size:  # as many lines of every topic, or nearly so
+        inside = np.arange(length.max()) < length[:, None]
         words = np.full((keys.shape[1], *inside.shape), _LAST)
         words[:, inside] = keys[lines].T
         first = np.cumsum(length) - length

@@ -167,9 +167,10 @@ def _warn_of_order(path: Path, topic: np.ndarray, score: np.ndarray) -> None:
     for n_lines in (10_000, topic.size):  # the beginning mostly says enough
         topics = topic[:n_lines]
         step = np.diff(score[:n_lines])[topics[1:] == topics[:-1]]
-        # few lines may be in this order by chance
-        if step.size < 5 or not ((step > 0).all() or (step == 0).all()):
+        if not ((step > 0).all() or (step == 0).all()):
             return
+    if step.size < 5:  # few lines may be in this order by chance
+        return
     finding = "all scores of a topic are the same: documents are ranked by their names alone"
     if (step > 0).all():
         finding = "scores rise from line to line: what stands last in the file is ranked first"

@@ -24,6 +24,21 @@ def test_block_solver_agrees_with_scikit_learn_on_the_same_dense_regression():
     np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
+def test_rows_in_blocks_give_the_same_coefficients(monkeypatch):
+    rng = np.random.default_rng(2)
+    features = np.column_stack([np.ones(90), rng.normal(size=(90, 2))])
+    rows = TopicRows(features, features[:, :2], rng.integers(0, 5, 90), 5)
+    position = np.sort(rng.permutation(90)[:70])
+    relevance, penalty = (rng.random(70) < 0.4) * 1.0, Penalty(np.ones(3), np.ones(2))
+    whole = ridge_logistic(rows.at(position), relevance, penalty)
+    few = ridge_logistic(rows, relevance, penalty, position)
+    monkeypatch.setattr("bayeseval.regression.ridge_logistic.ROWS", 20)
+    in_blocks = ridge_logistic(rows, relevance, penalty, position)
+    for part in range(2):
+        np.testing.assert_array_equal(few[part], whole[part])
+        np.testing.assert_allclose(in_blocks[part], whole[part], rtol=1e-9)
+
+
 def test_block_solver_stops_at_a_zero_gradient_also_where_the_data_separate():
     x = np.linspace(-1, 1, 40)
     features, relevance = np.column_stack([np.ones(40), x]), (x > 0) * 1.0

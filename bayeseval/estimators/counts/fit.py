@@ -188,7 +188,7 @@ class CountFit:
     def draws(
         self, unsampled: NDArray[np.float64], *, number: int = 0, random_seed: int
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """Numbers of some draws, and the relevant among the unsampled documents (cell, draw).
+        """Yield numbers of some draws, and the relevant unsampled documents (cell, draw) in these.
 
         The hyperparameters stand, for a block of draws each, at the points of
         :func:`draw_directions`, which have the mean and covariance of their posterior, but for

@@ -79,7 +79,12 @@ class CountModel:
         if above is not None:
             sampled, unsampled = above.seen, above.unsampled
 
-        n_draws = len(draw_directions(self._cells.curve.shape[1] + 3, number))
+        direction = draw_directions(self._cells.curve.shape[1] + 3, number)
+        n_topics, n_cells, n_draws = (
+            self._cells.start.size - 1,
+            self._cells.size.size,
+            len(direction),
+        )
 
         def drawn(replicate: int) -> tuple[NDArray[np.float64], ...]:
             counts = Counts(
@@ -90,9 +95,8 @@ class CountModel:
                 self._cells.slope,
             )
             fit = fit_counts(counts, shows_none=found[replicate] == 0.0, lowest=above is None)
-            total = np.empty((self._cells.start.size - 1, n_draws))
-            mean = np.zeros(self._cells.size.size)
-            kept = np.empty((mean.size if self._graded else 0, n_draws))
+            total, mean = np.empty((n_topics, n_draws)), np.zeros(n_cells)
+            kept = np.empty((n_cells if self._graded else 0, n_draws))
             seed = self._random_seed
             for here, part in fit.draws(unsampled[replicate], number=number, random_seed=seed):
                 total[:, here] = self._by_topic(part)
@@ -103,7 +107,6 @@ class CountModel:
 
         parts = each_on_a_core(drawn, range(len(seen)), "numbers of relevant documents")
         total, mean, kept = zip(*parts, strict=True)
-        direction = draw_directions(self._cells.curve.shape[1] + 3, number)
         if above is not None:
             direction = np.concatenate([above.direction, direction], axis=1)
         total = np.array(total) + found[..., None]
@@ -118,7 +121,7 @@ class CountModel:
     def _own_variance(self, relevant: NDArray[np.float64]) -> NDArray[np.float64]:
         """Variance N (N - n) / n p (1 - p), summed over a topic's cells, (replicate, topic).
 
-        By the mean number of relevant among the unsampled documents (replicate, cell).
+        ``relevant`` (replicate, cell) is the mean number among the unsampled documents.
         """
         size, unsampled = self._cells.size, self._cells.size - self._sampled
         p = ratio(relevant, unsampled)

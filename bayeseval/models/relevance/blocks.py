@@ -112,11 +112,6 @@ class Block(NamedTuple):
         """Whether each topic has effects of its own."""
         return EFFECTS[self.name].by_topic
 
-    def times(self, effect: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What the block adds (pair, draw) under draws of its effect (draw, column) or (draw,)."""
-        values = self.values.astype(effect.dtype)
-        return np.outer(values, effect) if values.ndim == 1 else values @ effect.T
-
 
 def blocks(scale: RankScale, ranks: TopicRanks, rows: NDArray) -> list[Block]:
     """Blocks of some pairs (row,) of a topic, intercept and slope first."""

@@ -301,7 +301,7 @@ class RelevanceDraws:
                 effect = self._constant[f"{AT_MODE}{block.effect}"]
                 own = effect.transpose(*EFFECTS[block.name].all_dims).to_numpy()
                 own = own[self._topic[topic]] if block.by_topic else own
-                logit[start[topic] : start[topic + 1]] += block.times(own[None])[:, 0]
+                logit[start[topic] : start[topic + 1]] += np.dot(block.values, own)
         return logit
 
     def _given_labels(self, above: list[NDArray], pairs: NDArray) -> list[NDArray]:
