@@ -242,7 +242,7 @@ def _increasing(name: str, numbers: int | Sequence[int] | None) -> list[int]:
         given = "a whole number, or a list such as [50, 100]"
         raise ValueError(Message(Option(name), f" must be {given}"))
     for number in numbers:
-        check_whole_numbers(1, **{name: number})
+        check_whole_numbers(1, 1_000_000_000, **{name: number})
     return sorted({int(number) for number in numbers})
 
 

@@ -19,6 +19,7 @@ from bayeseval.cli.output import check_outputs, one_line, printable, write_resul
 from bayeseval.cli.reading import input_files, judged_collection, label_files, ordered_files
 from bayeseval.cli.tables import add_cells, new_table, rendered
 from bayeseval.messages import counted, some_of
+from bayeseval.trec.qrels import GradesMissing
 
 PACKAGES = ("numpy", "pandas", "xarray", "scipy", "numba", "pymc", "arviz", "nutpie", "matplotlib")
 CUTOFF = 10  # of the share of a run's first ranks that are judged
@@ -145,6 +146,8 @@ def _check_files(findings: Findings, qrels: str, runs: list[str], judged: Judged
     """Every file by itself, then those that can be read together, with a table of the runs."""
     topics = design = None
     with findings.caught(), ordered_files():
+        if judged.design is not None:  # which says what the grades that are missing mean
+            warnings.simplefilter("ignore", GradesMissing)
         unjudgeable = judged.unjudgeable
         source = (
             qrels if unjudgeable == "error" else be.trec.read_qrels(qrels, unjudgeable=unjudgeable)

@@ -200,7 +200,7 @@ def note_lengths(ratio: DataArray, over: str = "mean over runs") -> None:
     """Say how long combined intervals are relative to dyn's; ``ratio`` is by measure."""
     ratios = [f"{value:.2f} ({label})" for label, value in ratio.to_series().dropna().items()]
     if ratios:
-        note(f"length of combined intervals over dyn's, {over}: {', '.join(ratios)}")
+        note(f"combined intervals are {', '.join(ratios)} times as long as dyn's, {over}")
 
 
 def note_model(model, collection: DataTree, depth, pool_depth: int | None) -> None:
