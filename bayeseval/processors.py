@@ -111,6 +111,8 @@ def in_order[Task, Answer](
 
 def check_executor(executor: Any) -> None:
     """Refuse what is neither an executor nor a client of dask."""
+    if getattr(executor, "status", "") == "closed":
+        raise ValueError("the client that is the executor is closed")
     if not (executor is None or isinstance(executor, Executor) or hasattr(executor, "scatter")):
         raise TypeError(
             "executor must be a concurrent.futures.Executor or a dask.distributed.Client, not a "
@@ -215,14 +217,13 @@ def _as_found(
 
 def _killed(files: list[Any], keep: Any) -> str:
     """Say that a worker was killed, and what is not lost."""
-    known = "no chunk is kept, as it would be in a folder keep="
-    if keep is not None:
-        number = sum(file is not None and file.exists() for file in files)
-        known = f"{number} of {len(files)} chunks are kept in {keep}"
-    return (
-        f"a worker was killed, often because memory ran out; {known}; the same call with a new "
-        "executor goes on from the kept ones"
-    )
+    what = "a worker was killed, often because memory ran out, or ended as it began, as where a "
+    what += "script does not say if __name__ == '__main__': before its calls; "
+    if keep is None:
+        return f"{what}the same call with a new executor begins again"
+    number = sum(file is not None and file.exists() for file in files)
+    known = f"{number} of {len(files)} chunks are kept in {keep}"
+    return f"{what}{known}, and the same call with a new executor goes on from these"
 
 
 def _on_worker(home: tuple[str, int], function: Callable, shared: tuple, task: Any) -> tuple:

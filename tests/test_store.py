@@ -1,6 +1,7 @@
 """Collections on disk, of which blocks of topics are read, give the numbers of those in memory."""
 
 import importlib.util
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -58,8 +59,35 @@ def test_a_store_holds_what_is_read_into_memory(both, files, tmp_path):
     assert stored["judgments/grade"].chunks is None
     assert stored.load().identical(whole)
     assert be.open_collection(tmp_path / "c.zarr").identical(whole)
-    shallow = be.read_collection(None, files[0], depth=5, store=tmp_path / "c.zarr")
+    shallow = be.read_collection(None, files[0], depth=5, store=tmp_path / "d.zarr")
     assert shallow.load().identical(be.read_collection(None, files[0], depth=5))
+
+
+def test_a_store_that_is_there_stays(both, files, tmp_path):
+    with pytest.raises(ValueError, match="c.zarr is a store already: be.open_collection"):
+        be.read_collection(None, files[0], store=tmp_path / "c.zarr")
+    assert be.open_collection(tmp_path / "c.zarr").identical(both[0])
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("lost", ["c.zarr", "c.zarr/rankings/ranking/c/0"])
+def test_rankings_that_are_not_there_are_no_zeros(both, tmp_path, saved, lost):
+    """Zarr reads a chunk that is missing as its fill value."""
+    stored = both[1]
+    if saved:
+        be.save_collection(stored.load(), tmp_path / "other.zarr")
+        (tmp_path / "other.zarr").replace(tmp_path / "c.zarr.new")
+        shutil.rmtree(tmp_path / "c.zarr")
+        (tmp_path / "c.zarr.new").replace(tmp_path / "c.zarr")
+        stored = be.open_collection(tmp_path / "c.zarr", chunks={})
+    shutil.rmtree(tmp_path / lost)
+    message = "the rankings of the store cannot be read|leave its store as it is"
+    for call in (
+        lambda: be.evaluate(stored, "P@5", estimator="assumed"),
+        lambda: be.designs.order(stored, budget=5, random_seed=1, frame="retrieved"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
 def test_scores_of_a_store_are_those_in_memory(both):

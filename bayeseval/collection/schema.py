@@ -175,7 +175,8 @@ def check_collection(collection: xr.DataTree, *needed: str) -> None:
     if collection.attrs.get("fingerprint") != fingerprint(collection):
         raise ValueError(
             "the topics, runs or pairs of the collection are not those it was made with, so its "
-            "rankings point to the wrong pairs; cut a collection with be.select, not isel or sel."
+            "rankings point to the wrong pairs; cut a collection with be.select, not isel or sel"
+            + ("." if collection["document"].chunks is None else ", and leave its store as it is.")
         )
     check_parts(collection, *needed)
 

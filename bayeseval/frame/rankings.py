@@ -70,7 +70,13 @@ class StoredRanking:
 
 def _read(data: Any) -> NDArray[np.int32]:
     """Array of dask, read in this thread even where a client of dask is at work."""
-    return data.compute(scheduler="synchronous")
+    pairs = data.compute(scheduler="synchronous")
+    if pairs.min(initial=-1) < -1:  # as where a chunk is missing
+        raise ValueError(
+            "the rankings of the store cannot be read: its folder is not there, or was changed "
+            "after it was opened; the workers of an executor must see it too"
+        )
+    return pairs
 
 
 @dataclass(frozen=True, eq=False)

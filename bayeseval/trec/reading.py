@@ -78,8 +78,8 @@ def read_collection(
         Documents that do not count for a topic: they are taken out of rankings and judgments, and
         later documents move up. A file has lines ``topic document``, a header, or JSON.
     store : path, optional
-        Folder ending in ``.zarr`` (extra ``scale``), to which a collection larger than memory is
-        written run by run. Its rankings and document labels are read from there by blocks of
+        New folder ending in ``.zarr`` (extra ``scale``), to which a collection larger than memory
+        is written run by run. Its rankings and document labels are read from there by blocks of
         topics. Of plain qrels; warnings look at the first topics.
 
     Returns

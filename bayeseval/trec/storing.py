@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayeseval.collection import assemble, topic_order
 from bayeseval.collection.labels import label_positions
 from bayeseval.collection.schema import labelled_root
-from bayeseval.collection.storage import check_scale, check_target, open_collection
+from bayeseval.collection.storage import UNWRITTEN, check_scale, check_target, open_collection
 from bayeseval.progress import track
 from bayeseval.trec.gathering import check_overlap, ranked_pairs, run_facts
 from bayeseval.trec.labels import numbered
@@ -66,6 +66,11 @@ def stored(
     if path.suffix != ".zarr":
         raise ValueError(f"store must be a folder that ends in .zarr, not {path}")
     check_target(path)
+    if path.exists():  # an open collection may read it
+        raise ValueError(
+            f"{path} is a store already: be.open_collection({str(path)!r}, chunks={{}}) opens it, "
+            "and runs that are read go to another one"
+        )
     with new_folder(path, path.parent) as folder:
         spooled = list(_spooled(runs, folder, reading, depth))
         named = named_apart([one.run for one in spooled], set())
@@ -245,4 +250,4 @@ def _chunks(tree: xr.DataTree) -> dict[str, dict[str, dict]]:
     chunks = tree["rankings/ranking"].chunks
     assert chunks is not None
     shape = (1, min(chunks[1][0], n_topics), n_ranks)
-    return {"/rankings": {"ranking": {"chunks": shape}}}
+    return {"/rankings": {"ranking": {"chunks": shape} | UNWRITTEN["ranking"]}}
