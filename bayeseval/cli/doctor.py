@@ -19,7 +19,6 @@ from bayeseval.cli.output import check_outputs, one_line, printable, write_resul
 from bayeseval.cli.reading import input_files, judged_collection, label_files, ordered_files
 from bayeseval.cli.tables import add_cells, new_table, rendered
 from bayeseval.messages import counted, some_of
-from bayeseval.trec.qrels import GradesMissing
 
 PACKAGES = ("numpy", "pandas", "xarray", "scipy", "numba", "pymc", "arviz", "nutpie", "matplotlib")
 CUTOFF = 10  # of the share of a run's first ranks that are judged
@@ -144,6 +143,8 @@ def _modelled(sampled: DataTree) -> Dataset:
 
 def _check_files(findings: Findings, qrels: str, runs: list[str], judged: Judged) -> str:
     """Every file by itself, then those that can be read together, with a table of the runs."""
+    from bayeseval.trec.qrels import GradesMissing
+
     topics = design = None
     with findings.caught(), ordered_files():
         if judged.design is not None:  # which says what the grades that are missing mean
