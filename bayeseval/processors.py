@@ -217,13 +217,15 @@ def _as_found(
 
 def _killed(files: list[Any], keep: Any) -> str:
     """Say that a worker was killed, and what is not lost."""
-    what = "a worker was killed, often because memory ran out, or ended as it began, as where a "
-    what += "script does not say if __name__ == '__main__': before its calls; "
-    if keep is None:
-        return f"{what}the same call with a new executor begins again"
-    number = sum(file is not None and file.exists() for file in files)
-    known = f"{number} of {len(files)} chunks are kept in {keep}"
-    return f"{what}{known}, and the same call with a new executor goes on from these"
+    then = "begins again"
+    if keep is not None:
+        number = sum(file is not None and file.exists() for file in files)
+        then = f"goes on from the {number} of {len(files)} chunks that are kept in {keep}"
+    return (
+        "a worker was killed, often because memory ran out, or it could not start, as where a "
+        "script has no line if __name__ == '__main__': before its calls; the same call with a new "
+        f"executor {then}"
+    )
 
 
 def _on_worker(home: tuple[str, int], function: Callable, shared: tuple, task: Any) -> tuple:

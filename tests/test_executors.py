@@ -277,7 +277,9 @@ def test_a_pool_whose_worker_is_killed_loses_no_finished_chunk(tmp_path):
     with ProcessPoolExecutor(2, mp_context=SPAWN) as pool, ThreadPoolExecutor(1) as thread:
         found = thread.submit(numbers, tmp_path, executor=pool, keep=keep)
         killed(tmp_path, n_kept=2)
-        with pytest.raises(BrokenExecutor, match="killed.* [2-5] of 6 chunks are kept in .*keep"):
+        with pytest.raises(
+            BrokenExecutor, match="killed.* [2-5] of 6 chunks that are kept in .*keep"
+        ):
             found.result(60.0)
     assert len(marks(tmp_path, 0)) == 1
     assert numbers(tmp_path, keep=keep) == numbers(tmp_path)
@@ -318,3 +320,10 @@ def test_what_is_no_executor_is_refused(collection):
         be.evaluate(collection, "P@10", estimator="assumed", executor=2)
     with refused:
         be.designs.order(collection, budget=10, random_seed=1, executor=2)
+
+
+def test_a_client_that_is_closed_is_refused(collection, client):
+    with Client(client.scheduler.address) as closed:
+        pass
+    with pytest.raises(ValueError, match="^the client that is the executor is closed"):
+        be.evaluate(collection, "P@10", estimator="assumed", executor=closed)

@@ -147,7 +147,7 @@ def _check_files(findings: Findings, qrels: str, runs: list[str], judged: Judged
 
     topics = design = None
     with findings.caught(), ordered_files():
-        if judged.design is not None:  # which says what the grades that are missing mean
+        if judged.design is not None:  # the design says what a missing grade means
             warnings.simplefilter("ignore", GradesMissing)
         unjudgeable = judged.unjudgeable
         source = (

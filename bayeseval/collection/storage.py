@@ -16,7 +16,7 @@ from bayeseval.whole_file import expanded_path, whole_file, whole_folder
 # what may stay on disk while the rest is in memory
 ON_DISK = ("document", "ranking", "place", "judging_order")
 # where a chunk of a store is missing, its ranks are read as this, which is no position of a pair
-UNWRITTEN = {"ranking": {"fill_value": -2}}
+UNWRITTEN = {"fill_value": -2}
 
 
 def save_collection(collection: xr.DataTree, path) -> None:
@@ -50,8 +50,9 @@ def save_collection(collection: xr.DataTree, path) -> None:
     check_target(path)
     if path.suffix == ".zarr":
         with whole_folder(path) as part:
-            ranked = {"/rankings": UNWRITTEN} if "rankings" in collection.children else {}
-            collection.to_zarr(part, consolidated=False, encoding=ranked)
+            has_rankings = "rankings" in collection.children
+            encoding = {"/rankings": {"ranking": UNWRITTEN}} if has_rankings else {}
+            collection.to_zarr(part, consolidated=False, encoding=encoding)
         return
     encoding = {
         node_path: {

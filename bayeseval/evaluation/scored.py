@@ -28,22 +28,20 @@ def scored(problem: Problem, *, skip_missing: bool) -> Arrays:
     """
     # one with judgments first, which makes what all topics share
     blocks = sorted(problem.blocks(), key=lambda topics: not problem.judged_topic[topics].any())
-    first = _block_scores(problem, blocks[0])
-    if len(blocks) == 1:
-        arrays = first
-    else:
-        sample = problem.frame.sample
-        shape = (*first["estimate"].shape[:2], sample.n_topics, sample.n_replicates)
-        arrays = {name: np.empty(shape) for name in first}
-        arrays["shared_error"] = np.zeros((*shape, 0))
+    first, rest = _block_scores(problem, blocks[0]), ()
+    if len(blocks) > 1:
         said = "scores of topics"
         rest = on_blocks(_block_scores, (problem,), blocks[1:], said, threads=False)
-        for topics, part in zip(blocks, chain([first], rest), strict=True):
-            shared = part["shared_error"]
-            arrays["shared_error"] = _widened(arrays["shared_error"], shared.shape[-1])
-            part["shared_error"] = _widened(shared, arrays["shared_error"].shape[-1])
-            for name, values in part.items():
-                arrays[name][:, :, topics] = values
+    sample = problem.frame.sample
+    shape = (*first["estimate"].shape[:2], sample.n_topics, sample.n_replicates)
+    arrays = {name: np.empty(shape) for name in first}
+    arrays["shared_error"] = np.zeros((*shape, 0))
+    for topics, part in zip(blocks, chain([first], rest), strict=True):
+        shared = part.pop("shared_error")
+        arrays["shared_error"] = _widened(arrays["shared_error"], shared.shape[-1])
+        arrays["shared_error"][:, :, topics, ..., : shared.shape[-1]] = shared
+        for name, values in part.items():
+            arrays[name][:, :, topics] = values
     if skip_missing:
         absent = problem.frame.rankings.length == 0
         for name in ("estimate", "design_error", "anticipated"):

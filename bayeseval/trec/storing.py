@@ -250,4 +250,4 @@ def _chunks(tree: xr.DataTree) -> dict[str, dict[str, dict]]:
     chunks = tree["rankings/ranking"].chunks
     assert chunks is not None
     shape = (1, min(chunks[1][0], n_topics), n_ranks)
-    return {"/rankings": {"ranking": {"chunks": shape} | UNWRITTEN["ranking"]}}
+    return {"/rankings": {"ranking": {"chunks": shape} | UNWRITTEN}}

@@ -3,6 +3,7 @@
 import os
 import shutil
 
+import pandas as pd
 import pytest
 
 
@@ -229,6 +230,19 @@ def test_designs_and_labels_are_checked_whatever_is_wrong_with_runs(command, fil
     assert code == 0 and "was not checked" in out and "0 errors, 1 warning" in out
     code, out, err = command("doctor", "--design", files / "design.nc")
     assert (code, out) == (2, "") and "checked with QRELS RUN..." in err
+
+
+def test_a_list_that_is_half_judged_needs_its_design(command, files):
+    asked = ["--budget", "20", "--seed", "1", "--design-file", files / "o.nc"]
+    command("sample", files / "a", files / "b", *asked, "--output", files / "list.csv")
+    listed = pd.read_csv(files / "list.csv")
+    listed["grade"] = [row % 2 if row < 0.8 * len(listed) else None for row in range(len(listed))]
+    listed.to_csv(files / "list.csv", index=False)
+    words = ["doctor", files / "list.csv", files / "a", files / "b"]
+    warning = "whose scores are far too low without its design"
+    assert warning in command(*words)[1]
+    code, out, _ = command(*words, "--design", files / "o.nc")
+    assert code == 0 and warning not in out
 
 
 def test_pipes_and_files_that_stdout_goes_into_are_refused(command, files, monkeypatch):

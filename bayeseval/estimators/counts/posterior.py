@@ -80,11 +80,8 @@ class CountModel:
             sampled, unsampled = above.seen, above.unsampled
 
         direction = draw_directions(self._cells.curve.shape[1] + 3, number)
-        n_topics, n_cells, n_draws = (
-            self._cells.start.size - 1,
-            self._cells.size.size,
-            len(direction),
-        )
+        n_topics, n_cells = self._cells.start.size - 1, self._cells.size.size
+        n_draws = len(direction)
 
         def drawn(replicate: int) -> tuple[NDArray[np.float64], ...]:
             counts = Counts(
